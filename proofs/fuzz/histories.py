@@ -46,7 +46,7 @@ COLUMNS = (
 
 
 class Outcome(NamedTuple):
-    """What files of one kind of damage come to."""
+    """The outcome of files of one kind of damage."""
 
     files: Counter[str]
     tracebacks: dict[tuple[str, int], str]  # once for each place that they come from
@@ -141,7 +141,7 @@ def _high_water():
 
 
 def read(path, data, tracebacks, called=""):
-    """Give a file to every face; return what it comes to, and the seconds of the slowest."""
+    """Give a file to every face; return the outcome, and the seconds of the slowest."""
     found, worst = set(), 0.0
     for name, face in FACES.items():
         for suffix in ("-wal", "-shm", "-journal", ".lock"):

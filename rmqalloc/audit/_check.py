@@ -101,8 +101,8 @@ def findings_of(
     if "differs-from-expected" in rules:
         _fit_strategies(looked_at.all, snapshot)
     # compare: what each rule finds
-    found = _found(looked_at.all, [RULES[name] for name in rules])
-    found += _found_in_cluster(looked_at, snapshot, [RULES[name] for name in rules])
+    wanted = [RULES[name] for name in rules]
+    found = [*_found(looked_at.all, wanted), *_found_in_cluster(looked_at, snapshot, wanted)]
     if "differs-from-plan" in rules:
         found += _found_in_absent_groups(looked_at, snapshot, planned or {})
     kept = [finding for finding in found if finding.topic is None or has_topic(finding.topic)]

@@ -7,9 +7,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rmqalloc.audit.finding import Fault, cluster_rule
-from rmqalloc.remoting.read_codes import ReadCode
 from rmqalloc.results.and_more import named
 from rmqalloc.snapshot.snapshot import Departure, Snapshot
+from rmqalloc.snapshot.unknown import without_brokers
 from rmqalloc.text import counted
 
 
@@ -22,14 +22,13 @@ from rmqalloc.text import counted
 )
 def silent_name_server(snapshot: Snapshot) -> Iterator[Fault]:
     """Yield a failed request for the list of brokers."""
-    for error in snapshot.errors:
-        if error.request == ReadCode.GET_BROKER_CLUSTER_INFO.name:
-            yield Fault(
-                "No name server lists the brokers: brokers and routes are those that were listed last.",
-                "Look at the processes of the name servers and their network; clients go on with the routes that they have "
-                f"({error.message.rstrip('.')}).",
-            )
-            return
+    error = without_brokers(snapshot.errors)
+    if error is not None:
+        yield Fault(
+            "No name server lists the brokers: brokers and routes are those that were listed last.",
+            "Look at the processes of the name servers and their network; clients go on with the routes that they have "
+            f"({error.message.rstrip('.')}).",
+        )
 
 
 @cluster_rule(
@@ -64,7 +63,7 @@ def broker_left(snapshot: Snapshot) -> Iterator[Fault]:
     """Yield brokers that no name server lists any more."""
     for left in _of_kind(snapshot, "broker"):
         is_dead = left.cause == "dead"
-        state = "and it does not answer" if is_dead else "and it has not stopped answering"
+        state = "and it does not answer" if is_dead else "and it answers, or was not asked"
         lost = f"{counted(sum(left.queues.values()), 'readable queue')} of {_topics(left)}"
         advice = (
             "Start the broker again; messages there are consumed once it is back."

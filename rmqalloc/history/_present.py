@@ -21,11 +21,11 @@ from rmqalloc.history._documents import (
     without_owners,
 )
 from rmqalloc.history._kept_states import KeptState
-from rmqalloc.history._spans import route_request
 from rmqalloc.history._texts import HistoryTexts
 from rmqalloc.history._writer import StateRow, Subject, Written
 from rmqalloc.snapshot.live.rereading import ClusterReading
 from rmqalloc.snapshot.snapshot import Group
+from rmqalloc.snapshot.unknown import of_route
 from rmqalloc.watching import Observation
 
 _ALL_BROKERS = BROKERS, ""
@@ -106,7 +106,7 @@ class PresentStates:
                 yield from self._group(observation, group, at)
         failed = {error.request for error in snapshot.errors}
         for topic in snapshot.topics:
-            if route_request(topic.name) not in failed:
+            if of_route(topic.name) not in failed:
                 state = KeptState(topic_text(topic, self._keeps_unknown))
                 yield from self._seen((TOPIC, topic.name), state, began_at, at)
         if snapshot.brokers:

@@ -5,8 +5,8 @@ million of them, pages of a damaged tree for one another. So each bound follows 
 the file, with room for small ones, up to what is read of any other file. What a recorder writes
 stays below but for memory: a queue of a state takes a byte of the file at least, and up to 240 bytes
 of memory, or about 225 where it changed its owner and is an event. Names, rows and documents take
-most of the bytes of a file, so a cluster of any size is answered; of a few groups whose many queues
-moved a hundred times, a shorter time is to be asked for.
+most of the bytes of a file, so a cluster of any size is answered. For a few groups whose many queues
+moved a hundred times, the caller has to give a shorter time.
 """
 
 from __future__ import annotations

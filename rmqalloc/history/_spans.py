@@ -13,6 +13,7 @@ from rmqalloc.history._kept_states import KeptState
 from rmqalloc.history._rows import HistoryConnection
 from rmqalloc.history._texts import decoded
 from rmqalloc.history._writer import HistoryWriter, Subject, Written
+from rmqalloc.snapshot.unknown import of_route
 
 if TYPE_CHECKING:
     from rmqalloc.snapshot.live.rereading import ClusterReading
@@ -25,11 +26,6 @@ _SILENT = "its clients could not be read from every broker"
 _MISSING = "not every broker said which groups it has"
 _OUTSIDE = "it is not among the groups that are read"
 _NO_ROUTE = "its route could not be read"
-
-
-def route_request(topic: str) -> str:
-    """Return the name of the request for a route, as errors of snapshots have it."""
-    return f"route of topic {topic}"
 
 
 class _Lag(NamedTuple):
@@ -130,7 +126,7 @@ class ReadingSpans:
             missing[ALL_GROUPS] = _MISSING
         if not reading.is_whole or snapshot.unknown or failed:
             topics = self._there(TOPIC)
-            unread = {topic for topic in topics if route_request(topic[1]) in failed}
+            unread = {topic for topic in topics if of_route(topic[1]) in failed}
             missing |= dict.fromkeys((topics - there) | unread, _NO_ROUTE)
         return missing | {(GROUP, name): _SILENT for name in reading.not_read}
 

@@ -16,7 +16,7 @@ from rmqalloc.history._kept_states import KeptState
 from rmqalloc.history._past_events import gap_events, state_events, written_events
 from rmqalloc.history._past_timeline import PastTimeline, Standing
 from rmqalloc.history._rows import MOST_MS, HistoryConnection
-from rmqalloc.history._spans import ALL_GROUPS, route_request
+from rmqalloc.history._spans import ALL_GROUPS
 from rmqalloc.history._texts import HistoryTexts, decoded, encoded
 from rmqalloc.history.history_events import HistoryEvents, events_in_order
 from rmqalloc.model import MessageQueue
@@ -26,6 +26,7 @@ from rmqalloc.snapshot import Snapshot
 from rmqalloc.snapshot.matching import ALL, chosen, no_match
 from rmqalloc.snapshot.proxy import with_shared
 from rmqalloc.snapshot.snapshot import Broker, Group, SourceError, with_fields
+from rmqalloc.snapshot.unknown import of_route
 
 _HIDDEN = ("clients", "owners")
 
@@ -171,7 +172,7 @@ class History:
         )
 
     def _error(self, kind: int, name: str, standing: Standing) -> SourceError:
-        request = route_request(name)
+        request = of_route(name)
         if kind == GROUP:
             request = f"{ReadCode.GET_CONSUMER_CONNECTION_LIST.name} {name}"
         why = str(standing.doubt)

@@ -17,12 +17,12 @@ from typing import NamedTuple, Protocol, TypeVar
 import pyarrow as pa
 
 from rmqalloc.errors import Error
-from rmqalloc.remoting.read_codes import ReadCode
 from rmqalloc.rollouts.advice import replica_counts
 from rmqalloc.service.tallies import Tallies
 from rmqalloc.snapshot.data_time import EVERY, age_of, taken_at, why_not_current
 from rmqalloc.snapshot.departures import Departures
 from rmqalloc.snapshot.live.rereading import ClosedError, ClusterReading, GroupAges
+from rmqalloc.snapshot.unknown import without_brokers
 from rmqalloc.text import message
 from rmqalloc.watching import Observation, Observer
 
@@ -305,10 +305,8 @@ def lost_name_servers(reading: ClusterReading) -> str | None:
     """Return why the list of brokers is that of an earlier reading: no name server gave one. None
     if one did.
     """
-    name = ReadCode.GET_BROKER_CLUSTER_INFO.name
-    errors = () if reading.is_whole else reading.snapshot.errors
-    failed = (error for error in errors if error.request == name)
-    return next((f"{error.source}: {message(error.message)}" for error in failed), None)
+    error = without_brokers(reading.snapshot.errors)
+    return None if error is None else f"{error.source}: {message(error.message)}"
 
 
 def _is_unanswered(reading: ClusterReading) -> bool:

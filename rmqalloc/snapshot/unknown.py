@@ -43,6 +43,30 @@ _HIDES: dict[str, tuple[str, ...]] = {
 """Kinds of facts that a request answers: of a group if it names one, else of any."""
 
 
+LEFT_OUT = "left out, for it cannot be read"
+"""Begins the message of an error about one entry of a list that was read."""
+
+
+def of_route(topic: str) -> str:
+    """Return the name of a request for a route in errors."""
+    return f"{_OF_ROUTE}{topic}"
+
+
+def without_brokers(errors: Iterable[SourceError]) -> SourceError | None:
+    """Return the error that no name server listed the brokers, None if one did.
+
+    Examples
+    --------
+    >>> failed = SourceError("name server", "GET_BROKER_CLUSTER_INFO", "timeout")
+    >>> without_brokers([failed]) is failed
+    True
+    >>> without_brokers([SourceError("name server", "GET_BROKER_CLUSTER_INFO", f"{LEFT_OUT}: no address")])
+    """
+    name = ReadCode.GET_BROKER_CLUSTER_INFO.name
+    failed = (error for error in errors if error.request == name)
+    return next((error for error in failed if not error.message.startswith(LEFT_OUT)), None)
+
+
 class NotKnown(NamedTuple):
     """A fact that is not known, or known only in part."""
 

@@ -304,3 +304,12 @@ def test_a_file_is_read_again_and_an_error_in_it_is_a_reading_that_failed(tmp_pa
     assert readings.read_once() and readings.state.observation.groups.groups.num_rows == 2
     path.write_text("{")
     assert not readings.read_once() and "s.json:1" in readings.status.error
+
+
+def test_what_left_between_readings_of_a_file_is_reported(tmp_path):
+    path, brokers = tmp_path / "cluster.json", (Broker("a", "h:1"), Broker("b", "h:2"))
+    source, found = SnapshotFiles([str(path)]), []
+    for there in (brokers, brokers[:1], brokers):
+        path.write_text(json.dumps(to_document(replace(CLUSTER, brokers=there))), encoding="utf-8")
+        found.append([left.name for left in source.read().snapshot.departed])
+    assert found == [[], ["b"], []]

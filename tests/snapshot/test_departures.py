@@ -16,6 +16,7 @@ from rmqalloc.remoting.read_codes import ReadCode
 from rmqalloc.snapshot import Client, Group, Snapshot, Topic, TopicBroker
 from rmqalloc.snapshot.departures import KEPT_SECONDS, Departures
 from rmqalloc.snapshot.live import _retake as retake
+from rmqalloc.snapshot.live.fetching import fetch
 from rmqalloc.snapshot.live.rereading import Rereader
 from rmqalloc.snapshot.plain_data import from_document, to_document
 from rmqalloc.snapshot.snapshot import Broker, Lag, SourceError
@@ -276,3 +277,18 @@ def test_while_no_name_server_answers_nothing_has_left_and_a_finding_says_so():
         assert snapshot.departed == () and snapshot.brokers == before.brokers
         rules = {finding.rule for finding in check_snapshot(snapshot)}
         assert "silent-name-server" in rules and "silent-broker" not in rules
+
+
+def test_an_entry_that_cannot_be_read_is_no_silent_name_server():
+    with SimulatedLoopback() as servers:
+        rows = {
+            name: {"brokerAddrs": {"0": at}, "brokerName": name}
+            for name, at in servers.addresses.items()
+        }
+        rows["broker-9"] = {"brokerAddrs": {"0": 5}, "brokerName": "broker-9"}
+        del rows["name server"]
+        servers.more[CLUSTER] = json.dumps({"brokerAddrTable": rows, "clusterAddrTable": {}})
+        snapshot = fetch(servers.name_server)
+    assert [error.request for error in snapshot.errors] == [CLUSTER.name]
+    rules = {finding.rule for finding in check_snapshot(snapshot)}
+    assert "silent-name-server" not in rules

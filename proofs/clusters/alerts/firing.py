@@ -49,7 +49,7 @@ class Shown(NamedTuple):
 
     play: Play
     began: float
-    mended: float
+    ended: float
 
 
 class Recorded(NamedTuple):
@@ -92,7 +92,7 @@ def _played(scene: Scene, prometheus: Prometheus) -> list[Shown]:
 
 
 def _act(scene: Scene, prometheus: Prometheus, act: Sequence[Play]) -> Iterator[Shown]:
-    """Play the incidents of one act at a time; what does not fire in time is mended all the same."""
+    """Play the incidents of one act at a time; an incident ends also if its alerts do not fire in time."""
     with ExitStack() as stack:
         running = []
         for play in act:
@@ -107,10 +107,10 @@ def _act(scene: Scene, prometheus: Prometheus, act: Sequence[Play]) -> Iterator[
             for play, own, began in [*running]:
                 if is_late or _fires(play, firing):
                     running.remove((play, own, began))
-                    mended = time.time()
+                    ended = time.time()
                     own.close()
-                    print(f"  mended: {play.incident}", flush=True)
-                    yield Shown(play, began, mended)
+                    print(f"  over: {play.incident}", flush=True)
+                    yield Shown(play, began, ended)
 
 
 def _fires(play: Play, firing: Sequence[Mapping[str, str]]) -> bool:
@@ -155,7 +155,7 @@ def _report_alert(
     seconds = (
         min(pending, default=firing[0].begin) - shown.began,
         firing[0].begin - shown.began,
-        cleared - shown.mended,
+        cleared - shown.ended,
     )
     labels = ", ".join(expected.labels.values())
     report.row(

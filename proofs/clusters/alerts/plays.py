@@ -101,23 +101,23 @@ def crash_loop(scene: Scene) -> Iterator[None]:
     group = topic = "crashing"
     scene.stage.topic(topic)
     scene.stage.join(group, topic, "stable")
-    is_mended = threading.Event()
+    is_over = threading.Event()
     with Consumers(scene.stage.cluster.name_server) as java:
-        loop = threading.Thread(target=_crash, args=(java, group, is_mended, scene.pace))
+        loop = threading.Thread(target=_crash, args=(java, group, is_over, scene.pace))
         loop.start()
         try:
             yield
         finally:
-            is_mended.set()
+            is_over.set()
             loop.join()
 
 
-def _crash(java: Consumers, group: str, is_mended: threading.Event, pace: int) -> None:
+def _crash(java: Consumers, group: str, is_over: threading.Event, pace: int) -> None:
     number = 0
-    while not is_mended.is_set():
+    while not is_over.is_set():
         number += 1
         java.join(group, f"{group}-{number}", [group], strategy="AVG")
-        is_mended.wait(CRASHES_EVERY / pace)
+        is_over.wait(CRASHES_EVERY / pace)
         java.leave(group, f"{group}-{number}")
 
 
@@ -129,27 +129,27 @@ def silent_client(scene: Scene) -> Iterator[None]:
     group = topic = "silent"
     scene.stage.topic(topic)
     scene.stage.join(group, topic, "java")
-    is_mended = threading.Event()
-    heartbeats = threading.Thread(target=heartbeats_alone, args=(scene.stage, group, is_mended))
+    is_over = threading.Event()
+    heartbeats = threading.Thread(target=heartbeats_alone, args=(scene.stage, group, is_over))
     heartbeats.start()
     try:
         yield
     finally:
-        is_mended.set()
+        is_over.set()
         heartbeats.join()
 
 
-def heartbeats_alone(stage: Stage, group: str, is_mended: threading.Event) -> None:
+def heartbeats_alone(stage: Stage, group: str, is_over: threading.Event) -> None:
     """Be a client of a group that reads the topic of its name, and report nothing."""
     subscription = SubscriptionData(group, "*", 1)
     heartbeat = HeartbeatData(
         "127.0.0.1@silent", (ConsumerData(group, subscriptions=frozenset({subscription})),)
     )
     with WireMember() as member:
-        while not is_mended.is_set():
+        while not is_over.is_set():
             for address in stage.cluster.running.values():
                 member.send_heartbeat(address, heartbeat)
-            is_mended.wait(HEARTBEATS_EVERY)
+            is_over.wait(HEARTBEATS_EVERY)
 
 
 @contextmanager
@@ -229,4 +229,4 @@ ACTS: tuple[tuple[Play, ...], ...] = (
     (Play("the name server ends", (_of("RmqallocNotReady"),), no_name_server),),
     (Play("the service ends", (_of("RmqallocDown"),), no_service),),
 )
-"""Plays of one act begin together; each is mended when all of its alerts have fired."""
+"""Plays of one act begin together; each ends when all of its alerts have fired."""

@@ -26,8 +26,9 @@ from rmqalloc.snapshot.departures import KEPT_SECONDS
 from rmqalloc.snapshot.live import _answers as answers
 from rmqalloc.snapshot.live import _members as members
 from rmqalloc.snapshot.live._known_before import ClusterBefore, GroupBefore, Reported
-from rmqalloc.snapshot.live._take import NAME_SERVER, Answer, ClusterReader, Wanted, of_route
+from rmqalloc.snapshot.live._take import NAME_SERVER, Answer, ClusterReader, Wanted
 from rmqalloc.snapshot.snapshot import Broker, Group, Snapshot, SourceError, Topic
+from rmqalloc.snapshot.unknown import of_route
 
 _SETTINGS_UNTIL, _LISTS_UNTIL, _INFOS_UNTIL, _ALL_UNTIL = 0.07, 0.6, 0.5, 0.9
 """Shares of a reading's time until which lists of groups, client lists, clients of unchanged groups, and all else are asked."""

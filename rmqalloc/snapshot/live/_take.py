@@ -26,6 +26,7 @@ from rmqalloc.snapshot.live import _members as members
 from rmqalloc.snapshot.proxy import is_behind_proxy
 from rmqalloc.snapshot.snapshot import Broker, Group, Snapshot, SourceError, Topic
 from rmqalloc.snapshot.system_topics import is_system_topic
+from rmqalloc.snapshot.unknown import LEFT_OUT, of_route
 from rmqalloc.text import matcher
 
 NAME_SERVER = "name server"
@@ -57,11 +58,6 @@ class Wanted:
     topics: tuple[str, ...] = ("*",)
     lag: bool = True  # ask how far every queue has been consumed
     running_info: bool = True  # ask every client, through its broker, which queues it owns
-
-
-def of_route(topic: str) -> str:
-    """Return the name of a request for a route in errors."""
-    return f"route of topic {topic}"
 
 
 def take_snapshot(
@@ -187,7 +183,7 @@ class ClusterReader:
             left_out: list[str] = []
             found = read(body, lambda error: left_out.append(str(error)))
             for reason in first_of(left_out, _MOST_LEFT_OUT):
-                message = one_line(f"left out, for it cannot be read: {reason}")
+                message = one_line(f"{LEFT_OUT}: {reason}")
                 self.errors.append(SourceError(source, code.name, message))
             return found
 

@@ -349,6 +349,21 @@ def test_queues_of_a_silent_client_are_not_current():
     }
 
 
+def test_queues_from_before_a_change_are_not_current(monkeypatch):
+    owned = {"c-0": [0, 1], "c-1": [2, 3]}
+    with (
+        SimulatedLoopback(more={INFO: owning(owned)}) as servers,
+        Rereader(servers.name_server, every=1) as reader,
+    ):
+        assert [len(client.owned) for client in group_of(reader.read()).clients] == [2, 2]
+        monkeypatch.setattr(retake, "_ALL_UNTIL", 0.0)
+        servers.groups = {"g": ["c-0", "c-1", "c-2"]}
+        reading = reader.read()
+    assert [client.owned for client in group_of(reading).clients] == [None, None, None]
+    assert "the group changed" in group_of(reading).unknown["owners"]
+    assert not reading.ages["g"].owned
+
+
 def test_clients_are_asked_in_rotation_and_those_of_a_changed_group_at_once(monkeypatch):
     monkeypatch.setattr(retake, "_INFOS_UNTIL", 0.08)
     groups = {f"g-{i}": [f"c-{i}-{j}" for j in range(6)] for i in range(5)}

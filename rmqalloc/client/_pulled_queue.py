@@ -30,6 +30,8 @@ class PulledQueue(ProcessQueue):
         When messages of it were last consumed, in milliseconds since the epoch.
     next_offset : int
         Where the next pull begins, for those who ask how the client is.
+    max_offset : int
+        Where the next message of the queue will be, as the last answer to a pull said; -1 before.
 
     Notes
     -----
@@ -37,13 +39,15 @@ class PulledQueue(ProcessQueue):
     """
 
     __slots__ = (
-        "_consuming_in_order", "_end", "_taken", "_waiting", "_when_ended", "last_consume_timestamp", "next_offset"
+        "_consuming_in_order", "_end", "_taken", "_waiting", "_when_ended", "last_consume_timestamp", "max_offset",
+        "next_offset",
     )  # fmt: skip
 
     def __init__(self, now: int) -> None:
         super().__init__(now)
         self.last_consume_timestamp = now
         self.next_offset = 0
+        self.max_offset = -1
         self._waiting: dict[int, Message] = {}
         self._taken: dict[int, Message] = {}
         self._end = 0

@@ -181,6 +181,7 @@ class PullService:
             return 0
         self._suggested[queue] = answer.suggested_broker_id
         request.next_offset = process_queue.next_offset = answer.next_begin_offset
+        process_queue.max_offset = answer.max_offset
         if answer.status is PullStatus.FOUND:
             return self._take(messages, process_queue, queue)
         if answer.status is PullStatus.OFFSET_ILLEGAL:

@@ -19,6 +19,7 @@ from rmqalloc.client._ordered_service import OrderedService
 from rmqalloc.client._pulled_queue import PulledQueue
 from rmqalloc.client._pulling import PullService
 from rmqalloc.client._servers import Servers
+from rmqalloc.client._tally import Tally
 from rmqalloc.client.member_settings import UNLIMITED, MemberSettings
 from rmqalloc.model import MessageQueue
 from rmqalloc.rebalance import (
@@ -60,6 +61,7 @@ class RunningMember:
 
     def __init__(self, settings: MemberSettings, name_servers: list[str], ip: str) -> None:
         self._settings = settings
+        self.tally = Tally()
         self._servers = Servers(
             name_servers,
             settings.tls,

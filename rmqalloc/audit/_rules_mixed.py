@@ -20,7 +20,7 @@ from rmqalloc.model import RETRY_PREFIX, MessageQueue
 from rmqalloc.results.and_more import named
 from rmqalloc.strategies import sort_client_ids, sort_queues
 from rmqalloc.strategies.by_name import outer_name
-from rmqalloc.strategies.dialects import DIALECTS
+from rmqalloc.strategies.dialects import DIALECTS, JAVA, dialect_of
 from rmqalloc.text import counted
 
 
@@ -211,7 +211,8 @@ def _own(topics: Sequence[str]) -> frozenset[str]:
 def mixed_languages(audited: AuditedGroup) -> Iterator[Fault]:
     """Yield SDKs of different languages in one group."""
     languages = [client.language for client in audited.clients]
-    known = {language for language in languages if language is not None}
+    sdks = ["JAVA" if dialect_of(language) == JAVA else language for language in languages]
+    known = {sdk for sdk in sdks if sdk is not None}
     if len(known) < 2 or not audited.is_clustering or audited.is_served:
         return
     units = []
@@ -228,7 +229,7 @@ def mixed_languages(audited: AuditedGroup) -> Iterator[Fault]:
         f"Clients of different SDKs share the group ({_counts(languages)}): {why}.",
         f"Let one SDK consume for one group, or {keep} {DEFAULT_STRATEGY}, which all of them compute alike.",
         queues=outcome.queues if differs else (),
-        clients=_minority(audited, languages),
+        clients=_minority(audited, sdks),
         severity=severity,
     )
 

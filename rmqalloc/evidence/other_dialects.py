@@ -120,7 +120,7 @@ def computed_otherwise(
     found: dict[tuple[str, str], Counter[str]] = {}
     for group in groups:
         languages = Counter(one.language for one in group.clients)
-        is_mixed = any(one not in (None, "JAVA") for one in languages)
+        is_mixed = any(dialect_of(one) != JAVA for one in languages if one is not None)
         for language, n in languages.items() if is_mixed and not is_served(group) else ():
             if (about := _lacking(method, language)) is not None:
                 found.setdefault(about, Counter())[group.name] += n

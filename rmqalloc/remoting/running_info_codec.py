@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
@@ -13,6 +14,7 @@ from rmqalloc.model import MessageQueue
 from rmqalloc.remoting.bodies import ConsumeType, SubscriptionData
 from rmqalloc.remoting.body_fields import pairs_text, queue_content
 from rmqalloc.remoting.heartbeat_codec import subscription_content
+from rmqalloc.version import __version__
 
 _ROCKETMQ = "org.apache.rocketmq.client.consumer.rebalance."
 _OURS = "io.github.rmqalloc.strategies."
@@ -31,6 +33,9 @@ STRATEGY_CLASSES = {
 """Keys of strategies by the Java class that a member reports: one of the same name elsewhere may divide in any way."""
 
 _CLASSES = {key: name for name, key in STRATEGY_CLASSES.items()}
+
+_LIBRARY = "PROP_CLIENT_LIBRARY"
+_OURS_OF_A_RELEASE = re.compile(r"rmqalloc/[0-9][0-9A-Za-z.+]{0,31}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,4 +184,20 @@ def running_properties(
         "PROP_CONSUMEORDERLY": str(is_ordered).lower(),
         "allocateMessageQueueStrategy": _CLASSES.get(strategy, strategy),
         "clientRebalance": str(client_rebalance).lower(),
+        _LIBRARY: f"rmqalloc/{__version__}",
     }
+
+
+def is_of_rmqalloc(properties: Mapping[str, Any]) -> bool:
+    """Return whether a client says in its properties that it divides by this library.
+
+    Its language is PYTHON then, and so is that of clients that wrap the library of C++, which
+    divide by AVG alone.
+
+    Examples
+    --------
+    >>> is_of_rmqalloc({"PROP_CLIENT_LIBRARY": "rmqalloc/1.2.0"}), is_of_rmqalloc({"PROP_CLIENT_LIBRARY": "other/1"})
+    (True, False)
+    """
+    library = properties.get(_LIBRARY)
+    return isinstance(library, str) and _OURS_OF_A_RELEASE.fullmatch(library) is not None

@@ -146,6 +146,7 @@ class Client:
     ----------
     client_id : str
     machine_room, language, version, strategy : str or None
+        ``language`` is as brokers name it, but ``RMQALLOC`` for a member of `rmqalloc.client`;
         ``strategy`` is what the client itself says it uses, where it says so.
     virtual_nodes : int or None
     subscriptions : tuple of str, or None

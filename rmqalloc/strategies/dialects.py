@@ -20,6 +20,9 @@ from rmqalloc.text import did_you_mean
 
 JAVA = "java"
 
+MEMBER = "RMQALLOC"
+"""Language, in snapshots, of a member of `rmqalloc.client`: brokers list it as PYTHON, as they do the library around C++'s."""
+
 
 class Dialect(NamedTuple):
     """A client that allocates by rules of its own."""
@@ -67,24 +70,26 @@ DIALECTS: dict[str, Dialect] = {
             "MACHINE_ROOM_NEARBY": "Go's AllocateByMachineNearby computes AVG",
         },
     ),
-    # Python's client of the remoting protocol is a shell around the library of C++.
+    # A client of Python that does not say what it is wraps the library of C++.
     "cpp": Dialect("the C++ client", "C++'s", ("CPP", "PYTHON"), {"AVG": Averagely}, only="AVG"),
 }
 
-_OF_LANGUAGE = {
+_OF_LANGUAGE = {"JAVA": JAVA, MEMBER: JAVA} | {
     language: name for name, dialect in DIALECTS.items() for language in dialect.languages
 }
 
 
 def dialect_of(language: str | None) -> str | None:
-    """Return the dialect of clients of a language, as brokers name it; None if that is not known.
+    """Return the dialect of clients of a language, as snapshots name it; None if that is not known.
 
     Examples
     --------
     >>> dialect_of("JAVA"), dialect_of("GO"), dialect_of("PYTHON"), dialect_of("RUST"), dialect_of(None)
     ('java', 'go', 'cpp', None, None)
+    >>> dialect_of(MEMBER)
+    'java'
     """
-    return JAVA if language == "JAVA" else _OF_LANGUAGE.get(language or "")
+    return _OF_LANGUAGE.get(language or "")
 
 
 def dialect_named(name: str) -> Dialect:

@@ -12,6 +12,7 @@ from wire_members import Heard, bodies, member, own, until
 from rmqalloc import MessageQueue
 from rmqalloc.rebalance import Intervals
 from rmqalloc.remoting import ResponseCode, loose_json
+from rmqalloc.snapshot.live import _answers as answers
 
 RUNNING_INFO, STATUS, RESET, DIRECTLY, NOTICE = 307, 221, 220, 309, 40
 
@@ -48,6 +49,7 @@ def test_running_info(orderly):
         assert said["properties"]["allocateMessageQueueStrategy"].endswith(
             ".AllocateMessageQueueAveragely"
         )
+        assert answers.running_info(said).is_of_rmqalloc
         assert said["properties"]["PROP_NAMESERVER_ADDR"] == cluster.name_server
         tables = {(key["topic"], key["queueId"]): value for key, value in said["mqTable"]}
         assert {("orders", 0), ("orders", 1)} <= tables.keys()

@@ -30,7 +30,7 @@ from rmqalloc.remoting.body_fields import (
     whole_of,
 )
 from rmqalloc.remoting.route_codec import broker_datas, queue_datas
-from rmqalloc.remoting.running_info_codec import STRATEGY_CLASSES
+from rmqalloc.remoting.running_info_codec import STRATEGY_CLASSES, is_of_rmqalloc
 from rmqalloc.snapshot.snapshot import (
     ALL_MESSAGES,
     MESSAGE_MODELS,
@@ -111,6 +111,7 @@ class RunningInfo(NamedTuple):
     client_rebalance: bool
     filters: Mapping[str, Filter] | None = None
     start_timestamp: int | None = None
+    is_of_rmqalloc: bool = False
 
 
 class GroupMode(NamedTuple):
@@ -294,6 +295,7 @@ def running_info(body: Any) -> RunningInfo:
         client_rebalance=properties.get("clientRebalance") != "false",
         filters=_filters(by_topic),
         start_timestamp=None if started is None else int(started),
+        is_of_rmqalloc=is_of_rmqalloc(properties),
     )
 
 

@@ -125,6 +125,10 @@ class GroupBefore:
                 found[client_id] = info.value._replace(owned=None, popped=())
         return found
 
+    def of_rmqalloc(self) -> list[str]:
+        """Return ids of clients that reported once to be members of `rmqalloc.client`."""
+        return [client_id for client_id, info in self.infos.items() if info.value.is_of_rmqalloc]
+
     def outdated(self) -> list[str]:
         """Return ids of clients whose owned queues were reported before the members changed."""
         infos = self._infos_with_queues().items()

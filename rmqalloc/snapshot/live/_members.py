@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 from operator import attrgetter
 from typing import NamedTuple
 
 from rmqalloc.model import RETRY_PREFIX, MessageQueue
+from rmqalloc.remoting.frames import LANGUAGE
 from rmqalloc.snapshot.live._answers import (
     ClientConnection,
     Connections,
@@ -20,6 +21,10 @@ from rmqalloc.snapshot.live._answers import (
 )
 from rmqalloc.snapshot.proxy import is_behind_proxy
 from rmqalloc.snapshot.snapshot import Client, Filter, Group, Lag, Topic
+from rmqalloc.strategies.dialects import MEMBER
+
+_LISTED_AS = (LANGUAGE, None)
+"""Language of clients that may be members of `rmqalloc.client`; None where only running infos are known."""
 
 
 class Offsets(NamedTuple):
@@ -59,8 +64,9 @@ def group(
     consume_tps: float | None = None,
     modes: Mapping[str, Modes] | None = None,
     lite_topic: str | None = None,
+    of_rmqalloc: Collection[str] = (),
 ) -> Group:
-    """Put one group together.
+    """Put one group together; clients ``of_rmqalloc`` reported that before, be they silent now.
 
     Notes
     -----
@@ -89,7 +95,7 @@ def group(
     return Group(
         name,
         tuple(subscriptions),
-        tuple(_clients(longest, infos)),
+        tuple(_clients(longest, infos, of_rmqalloc)),
         message_model=_most(models, "CLUSTERING"),
         is_shared=lite_topic is not None or any(map(_is_shared, view.values())),
         is_ordered=any(info.is_ordered for info in infos.values()),
@@ -226,7 +232,9 @@ def _assignment(
 
 
 def _clients(
-    connections: Iterable[ClientConnection], infos: Mapping[str, RunningInfo]
+    connections: Iterable[ClientConnection],
+    infos: Mapping[str, RunningInfo],
+    of_rmqalloc: Collection[str],
 ) -> Iterable[Client]:
     """Yield clients of a list; of several connections of one id only one answers for itself, so
     only the first gets the running info.
@@ -234,9 +242,11 @@ def _clients(
     answered = set()
     for connection in connections:
         client_id = connection.client_id
-        client = Client(client_id, language=connection.language, version=connection.version)
         info = None if client_id in answered else infos.get(client_id)
         answered.add(client_id)
+        is_ours = client_id in of_rmqalloc if info is None else info.is_of_rmqalloc
+        language = MEMBER if is_ours and connection.language in _LISTED_AS else connection.language
+        client = Client(client_id, language=language, version=connection.version)
         if info is not None:
             client = replace(
                 client,

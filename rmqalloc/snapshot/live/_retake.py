@@ -416,7 +416,8 @@ class Retaker(ClusterReader):
         paused = tuple(self._paused.get(name, ()))
         lite_topic = self._lite.get(name)
         lists, routes = tuple(view.items()), self._routes_of(name)
-        made_from = (lists, infos, routes, stats, modes, unknown, paused, lite_topic)
+        ours = before.of_rmqalloc()
+        made_from = (lists, infos, routes, stats, modes, unknown, paused, lite_topic, ours)
         if before.group is not None and before.made_from == made_from:
             return before.group
         offsets = members.Offsets.of(stats)
@@ -431,6 +432,7 @@ class Retaker(ClusterReader):
             consume_tps=offsets.consume_tps,
             modes=modes,
             lite_topic=lite_topic,
+            of_rmqalloc=ours,
         )
         unknown = self._not_answered(group, infos) | dict(group.unknown) | unknown
         before.group = replace(group, paused_brokers=paused, unknown=unknown)

@@ -16,6 +16,10 @@ from clusters.alerts.prometheus import Span as AlertSpan
 from clusters.alerts.rolling import n_overlapping
 from clusters.beside_java.deliveries import RECORD, Sent, Span, judged, read
 from clusters.beside_java.owners import difference
+from clusters.beside_java.stage import Group
+from clusters.beside_java.verbs import Said as SaidBeside
+from clusters.beside_java.verbs import Watched, right_of
+from clusters.beside_java.verbs import faults as faults_beside
 from clusters.departures.day import Expected, wrong
 from clusters.departures.watched import Shown as ShownNow
 from clusters.everyday.judging import MemberTold, MoveJudge, MoveTold, members_judged, timelines
@@ -99,6 +103,76 @@ def test_owners_that_differ():
     assert "c1 lacks 0 and has 1" in difference(right | {"c1": frozenset({one, other})}, right, "T")
     assert "members" in difference({"c1": frozenset({one})}, right, "T")
     assert difference(right | {"c1": frozenset()}, right, "other topic") == ""
+
+
+FIRST, SECOND_QUEUE = MessageQueue("T", "a", 0), MessageQueue("T", "a", 1)
+TABLES = {"java": frozenset({FIRST}), "python": frozenset({SECOND_QUEUE})}
+BOTH_RIGHT = right_of(TABLES, "T")
+
+
+def unit(scenario, **wrong):
+    return {"scenario": scenario, "err_code": 0, "unowned": 0, "double_owned": 0} | wrong
+
+
+def beside(**wrong):
+    """What the verbs say of two clients that own a queue each, with what is wrong in it."""
+    told = {
+        "owners": {FIRST: (("java",), "reported"), SECOND_QUEUE: (("python",), "reported")},
+        "plans": [unit("current"), unit("remove-client java")],
+        "explained": (FIRST, "java"),
+        "guards": {"java": ("yes", ""), "python": ("yes", "")},
+    }
+    return SaidBeside(**told | wrong)
+
+
+def strange(rule, severity="error"):
+    return {"rule": rule, "severity": severity, "message": "so it is"}
+
+
+@pytest.mark.parametrize(
+    ("wrong", "says"),
+    [
+        ({}, None),
+        ({"findings": [strange("mixed-languages")]}, "check finds error mixed-languages"),
+        ({"findings": [strange("idle-client", "warning")]}, "check finds warning idle-client"),
+        ({"not_known": ["owners of g: python did not answer"]}, "check does not know owners"),
+        ({"doubt": "2 strategies explain its owners alike"}, "in doubt"),
+        ({"doubt": "10 and 16 virtual nodes explain its 2 known owners alike"}, None),
+        ({"owners": {}}, "show has 0 queues"),
+        ({"owners": beside().owners | {FIRST: ((), "reported")}}, "show has reported owners ()"),
+        ({"owners": beside().owners | {FIRST: (("python",), "reported")}}, "not java"),
+        ({"owners": beside().owners | {FIRST: (("java",), "computed")}}, "computed owners"),
+        ({"plans": []}, "plan plans no change"),
+        ({"plans": [unit("current")]}, "plan plans no change"),
+        ({"plans": [unit("current"), unit("after", unowned=1)]}, "plan has"),
+        ({"plans": [unit("current", err_code=1), unit("after")]}, "plan has"),
+        ({"explained": None}, "explain explains nothing"),
+        ({"explained": (FIRST, "python")}, "explain gives"),
+        ({"guards": {"java": ("unknown", "several strategies")}}, "guard of java says unknown"),
+        ({"refusals": ["plan ends with 1: refused"]}, "plan ends with 1"),
+    ],
+)
+def test_what_the_verbs_say_beside_java(wrong, says):
+    found = faults_beside(beside(**wrong), BOTH_RIGHT)
+    assert found == [] if says is None else (len(found) == 1 and says in found[0])
+
+
+def test_an_idle_client_is_right_where_the_ring_leaves_one_out_and_the_last_client_may_not_stop():
+    alone = right_of({"java": TABLES["java"]}, "T")
+    assert "right is no" in faults_beside(beside(), alone)[-1]
+    idle = right_of({"java": frozenset(BOTH_RIGHT.owners), "python": frozenset()}, "T")
+    assert idle.may_find == {"idle-client"} and not BOTH_RIGHT.may_find
+    other = right_of(TABLES | {"python": frozenset({MessageQueue("%RETRY%g", "a", 0)})}, "T")
+    assert other.may_find == {"idle-client"}
+
+
+def test_a_false_finding_stays_wrong_though_it_goes_away():
+    watched = Watched(Group("g", "AVG"), BOTH_RIGHT)
+    passing = [strange("actual-unowned"), strange("mixed-languages")]
+    assert not watched.sees(beside(findings=passing), 1.0)
+    assert watched.sees(beside(), 2.0)
+    assert watched.look.before == ("actual-unowned", "mixed-languages")
+    assert watched.look.wrong == ["check finds error mixed-languages: so it is"]
 
 
 # --- Incidents ---

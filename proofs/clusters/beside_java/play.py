@@ -9,7 +9,7 @@ import signal
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from itertools import product
 from typing import NamedTuple
@@ -20,6 +20,7 @@ from live_consumers import Consumers
 from clusters.beside_java.deliveries import Judged, Lost, Place, Sent, Span, judged, read
 from clusters.beside_java.owners import Settled, retry_difference, settled
 from clusters.beside_java.stage import Group, Stage, now
+from clusters.beside_java.verbs import Look, looked
 from clusters.beside_java.wire import Server, client_ids, committed, max_offset
 
 SETTLES_WITHIN = 100.0
@@ -44,12 +45,13 @@ JAVA_KEPT, JAVA_VICTIM, PYTHON_KEPT, PYTHON_VICTIM = (
 
 
 class Event(NamedTuple):
-    """An event, and how every group settled after it."""
+    """An event, how every group settled after it, and what the verbs said then."""
 
     name: str
     began: float
     end: float
     groups: list[Settled]
+    looks: list[Look]
 
 
 class Commits(NamedTuple):
@@ -266,17 +268,20 @@ class Play:
         event: str,
         since: Mapping[str, float],
         within: float = SETTLES_WITHIN,
-        but: Iterable[str] = (),
+        but: Sequence[str] = (),
         began: float | None = None,
     ) -> None:
         groups = settled(self.stage, since, within, but)
         self._note_commits(event)
         begun = min(since.values()) if began is None else began
-        self.events.append(Event(event, begun, now(), groups))
+        end = now()
+        looks = looked(self.stage, len(self.events), but)
+        self.events.append(Event(event, begun, end, groups, looks))
         said = ", ".join(
             f"{one.group.name} {one.seconds:.1f} s {one.wrong}".strip() for one in groups
         )
-        print(f"  {event}: {said}", file=sys.stderr, flush=True)
+        verbs = max(look.seconds for look in looks)
+        print(f"  {event}: {said}; verbs {verbs:.1f} s", file=sys.stderr, flush=True)
 
     def _note_commits(self, event: str) -> None:
         """Note what every group has committed of every queue."""

@@ -89,9 +89,11 @@ def is_served(group):
 
 
 def language_of(client):
-    """The language of a client as far as it matters: Python's is a shell around that of C++."""
+    """The language of a client as far as it matters: Python's is a shell around that of C++, but
+    members of rmqalloc divide as Java's clients do.
+    """
     language = client.get("language")
-    return "CPP" if language == "PYTHON" else language
+    return {"PYTHON": "CPP", "RMQALLOC": "JAVA"}.get(language, language)
 
 
 def language_of_all(group):

@@ -52,6 +52,7 @@ def proved(plan, snapshot):
         "PYTHON CPP CPP",
         "JAVA JAVA",
         "GO RUST GO",
+        "RMQALLOC GO JAVA",
     ],
 )
 def test_a_plan_is_what_every_client_computes_for_itself(key, languages):

@@ -14,6 +14,7 @@ import rmqalloc
 from rmqalloc import MessageQueue
 from rmqalloc.audit import check_snapshot
 from rmqalloc.evidence import UnansweredError
+from rmqalloc.evidence.other_dialects import computed_otherwise, dialect_to_join
 from rmqalloc.plans import plan_snapshot
 from rmqalloc.remoting import loose_json
 from rmqalloc.remoting.bodies import SubscriptionData
@@ -28,7 +29,7 @@ from rmqalloc.snapshot.files import read_snapshots
 from rmqalloc.snapshot.live import _answers as answers
 from rmqalloc.snapshot.live import _members as members
 from rmqalloc.snapshot.live.rereading import Rereader
-from rmqalloc.snapshot.snapshot import Snapshot, Topic, TopicBroker
+from rmqalloc.snapshot.snapshot import Client, Group, Snapshot, Topic, TopicBroker
 from rmqalloc.watching.guard import may_stop
 
 ROUTE = Topic("orders", (TopicBroker("a", 4, 4), TopicBroker("b", 4, 4)))
@@ -140,6 +141,13 @@ def test_sdks_are_counted_by_name_and_members_stand_with_java():
     [finding] = [one for one in check_snapshot(mixed) if one.rule == "mixed-languages"]
     assert "(GO: 1 client, JAVA: 1 client, RMQALLOC: 1 client)" in finding.message
     assert finding.clients == (go.client_id,)
+
+
+def test_a_strategy_to_come_is_javas_for_members_and_for_clients_of_no_language():
+    clients = Client("a", language="RMQALLOC"), Client("b"), Client("c", language="JAVA")
+    group = Group("g", ("orders",), clients)
+    assert list(computed_otherwise([group], "CONSISTENT_HASH", None)) == []
+    assert dialect_to_join(replace(group, clients=clients[::2])) == "java"
 
 
 def test_a_member_that_is_silent_for_once_stays_a_member():

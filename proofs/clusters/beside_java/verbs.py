@@ -212,7 +212,7 @@ def _asked(stage: Stage, rights: Mapping[str, Right], number: int) -> dict[str, 
         everything[group["consumer_group"]].doubt = group["doubt"]
     for row in _document(everything.values(), "show", "-n", name_server, *names) or ():
         queue = MessageQueue(row["topic"], row["broker_name"], row["queue_id"])
-        everything[row["consumer_group"]].owners[queue] = tuple(row["owners"]), row["known"]
+        everything[row["consumer_group"]].owners[queue] = tuple(row["owners"] or ()), row["known"]
     for group in stage.groups:
         said, stated = everything[group.name], ()
         if said.doubt is not None:
@@ -223,7 +223,7 @@ def _asked(stage: Stage, rights: Mapping[str, Right], number: int) -> dict[str, 
 
 
 def _ask_of_group(said: Said, where: Sequence[str], right: Right, number: int) -> None:
-    """Ask ``plan``, ``explain`` and ``guard`` about one queue, and clients of both kinds in turn."""
+    """Ask ``plan``, ``explain`` and ``guard`` about one queue and two clients, others after every event."""
     queue = sorted(right.owners)[number % len(right.owners)]
     clients = sorted({*right.owners.values()})
     client = clients[number % len(clients)]

@@ -126,7 +126,7 @@ class GroupBefore:
         return found
 
     def of_rmqalloc(self) -> list[str]:
-        """Return ids of clients that reported once to be members of `rmqalloc.client`."""
+        """Return ids of clients whose last answer was that of a member of `rmqalloc.client`."""
         return [client_id for client_id, info in self.infos.items() if info.value.is_of_rmqalloc]
 
     def outdated(self) -> list[str]:

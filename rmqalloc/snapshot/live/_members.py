@@ -66,7 +66,8 @@ def group(
     lite_topic: str | None = None,
     of_rmqalloc: Collection[str] = (),
 ) -> Group:
-    """Put one group together; clients ``of_rmqalloc`` reported that before, be they silent now.
+    """Put one group together; ``of_rmqalloc`` are ids of clients that reported in an earlier reading
+    to be members of `rmqalloc.client`, and may be silent in this one.
 
     Notes
     -----

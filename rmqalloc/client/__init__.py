@@ -21,7 +21,14 @@ from rmqalloc.client.results import (
     ReconsumeLater,
     SuspendCurrentQueue,
 )
-from rmqalloc.remoting import ConsumeFromWhere, MessageModel
+from rmqalloc.errors import ArgumentError, ArgumentTypeError, Error
+from rmqalloc.remoting import (
+    ClientError,
+    ConsumeFromWhere,
+    MessageModel,
+    RemotingError,
+    ResponseError,
+)
 from rmqalloc.remoting.message import Message
 
 # As in the client half: what goes wrong is logged for whoever asks for the log.
@@ -31,8 +38,12 @@ __all__ = [
     "CONSUME_SUCCESS",
     "RECONSUME_LATER",
     "SUSPEND_CURRENT_QUEUE_A_MOMENT",
+    "ArgumentError",
+    "ArgumentTypeError",
+    "ClientError",
     "ConsumeFromWhere",
     "ConsumeSuccess",
+    "Error",
     "Listener",
     "MemberCode",
     "MemberSettings",
@@ -40,5 +51,7 @@ __all__ = [
     "MessageModel",
     "PushConsumer",
     "ReconsumeLater",
+    "RemotingError",
+    "ResponseError",
     "SuspendCurrentQueue",
 ]

@@ -7,14 +7,15 @@ from types import TracebackType
 from typing import Self
 
 from rmqalloc.client._running_member import RunningMember
+from rmqalloc.client._setting_checks import check_subscription
 from rmqalloc.client.member_settings import MemberSettings
 from rmqalloc.errors import ArgumentError
 from rmqalloc.model import MessageQueue
+from rmqalloc.rebalance import ServiceState
 from rmqalloc.remoting import ClientError
 from rmqalloc.remoting.address import host_and_port
 from rmqalloc.remoting.client import name_servers
-
-EXPRESSION_TYPES = ("TAG", "SQL92")
+from rmqalloc.text import counted
 
 
 class PushConsumer(MemberSettings):
@@ -34,8 +35,8 @@ class PushConsumer(MemberSettings):
     --------
     >>> consumer = PushConsumer("billing", name_server="10.0.0.1:9876", listener=print)
     >>> consumer.subscribe("orders", "paid || refunded")
-    >>> consumer.client_id is None
-    True
+    >>> consumer
+    <PushConsumer of billing, not started, subscribed to orders, 0 queues>
     """
 
     def __post_init__(self) -> None:
@@ -43,6 +44,21 @@ class PushConsumer(MemberSettings):
         self._servers = name_servers(self.name_server)
         self._subscriptions: dict[str, tuple[str, str]] = {}
         self._member: RunningMember | None = None
+
+    def __repr__(self) -> str:
+        name = "" if self.client_id is None else f" as {self.client_id}"
+        topics = ", ".join(self._subscriptions) or "nothing"
+        return (
+            f"<{type(self).__name__} of {self.consumer_group}{name}, {self._state()}, subscribed to {topics}, "
+            f"{counted(len(self.queues()), 'queue')}>"
+        )
+
+    def _state(self) -> str:
+        if self._member is None:
+            return "not started"
+        consumer = self._member.consumer
+        is_paused = consumer.paused and consumer.state is ServiceState.RUNNING
+        return "paused" if is_paused else consumer.state.value
 
     # --- Subscriptions ---
 
@@ -61,14 +77,11 @@ class PushConsumer(MemberSettings):
         Raises
         ------
         ArgumentError
-            There is no such type of expression, or no topic is given.
+            No broker has a topic of this name, or takes such an expression.
+        ArgumentTypeError
+            A parameter is no text.
         """
-        if not topic:
-            raise ArgumentError(f"a subscription needs the name of a topic, got {topic!r}")
-        if expression_type not in EXPRESSION_TYPES:
-            raise ArgumentError(
-                f"expression_type is one of {', '.join(EXPRESSION_TYPES)}, got {expression_type!r}"
-            )
+        check_subscription(topic, expression, expression_type)
         self._subscriptions[topic] = (expression, expression_type)
         if self._member is not None:
             self._member.subscribe(topic, expression, expression_type)
@@ -148,8 +161,9 @@ class PushConsumer(MemberSettings):
         return set() if self._member is None else self._member.queues()
 
     def _running(self) -> RunningMember:
-        if self._member is None:
-            raise ClientError(f"the consumer of {self.consumer_group} has not started")
+        if self._member is None or self._member.consumer.state is not ServiceState.RUNNING:
+            state = "has not started" if self._member is None else f"is {self._state()}"
+            raise ClientError(f"the consumer of {self.consumer_group} {state}")
         return self._member
 
 

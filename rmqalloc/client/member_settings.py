@@ -8,25 +8,21 @@ import os
 import ssl
 from dataclasses import dataclass, field
 
+from rmqalloc.client._setting_checks import (
+    check_listeners,
+    check_types,
+    check_values,
+    refuses_unknown_names,
+)
 from rmqalloc.client.results import Listener
-from rmqalloc.errors import ArgumentError, ArgumentTypeError
 from rmqalloc.rebalance import Intervals, MessageQueueListener
+from rmqalloc.rebalance.validators import UNLIMITED
 from rmqalloc.remoting import DEFAULT_PROFILE, ConsumeFromWhere, MessageModel, Profile
 from rmqalloc.remoting.credentials import Credentials
 from rmqalloc.strategies import Strategy
 
-UNLIMITED = -1
-_BOUNDS = {
-    "consume_concurrently": (1, 1_000),
-    "consume_message_batch_max_size": (1, 1_024),
-    "pull_batch_size": (1, 1_024),
-    "pull_interval": (0, 65_535),
-    "consume_concurrently_max_span": (1, 65_535),
-    "suspend_current_queue_time": (10, 30_000),
-    "max_reconsume_times": (UNLIMITED, (1 << 31) - 1),
-}
 
-
+@refuses_unknown_names
 @dataclass(kw_only=True, eq=False)
 class MemberSettings:
     """Settings of a `PushConsumer`.
@@ -107,9 +103,10 @@ class MemberSettings:
     Raises
     ------
     ArgumentError
-        A number is out of Java's bounds.
+        A number is out of Java's bounds, or a name is none that a broker or a client id takes.
     ArgumentTypeError
-        The listener cannot be called.
+        A setting is not known, is missing or has a value of another type; the listener cannot be
+        called with a list of messages.
     """
 
     consumer_group: str = field(kw_only=False)
@@ -147,16 +144,6 @@ class MemberSettings:
     intervals: Intervals = Intervals()  # noqa: RUF009 (frozen)
 
     def __post_init__(self) -> None:
-        if not callable(self.listener):
-            raise ArgumentTypeError(
-                f"a listener is a function of a list of messages, got {type(self.listener).__name__}"
-            )
-        for name, (least, most) in _BOUNDS.items():
-            value = getattr(self, name)
-            if not least <= value <= most:
-                raise ArgumentError(f"{name} goes from {least} to {most}, got {value}")
-        if self.consume_timeout <= 0 or self.close_within < 0:
-            raise ArgumentError(
-                f"consume_timeout is above 0 and close_within not below it, got {self.consume_timeout} and "
-                f"{self.close_within}"
-            )
+        check_types(self)
+        check_listeners(self)
+        check_values(self)

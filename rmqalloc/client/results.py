@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+import inspect
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING
@@ -100,10 +101,8 @@ Outcome = ConsumeSuccess | ReconsumeLater | SuspendCurrentQueue
 """What became of messages that a listener was given."""
 
 Answer = Outcome | None
-Listener = (
-    Callable[[Sequence["Message"]], Answer] | Callable[[Sequence["Message"]], Awaitable[Answer]]
-)
-"""``listener(messages)``, a plain or an async function."""
+Listener = Callable[[list["Message"]], Answer] | Callable[[list["Message"]], Awaitable[Answer]]
+"""``listener(messages)``, a plain or an async function, also of a ``Sequence`` of messages."""
 
 
 def outcome_of(answer: object, in_order: bool) -> Outcome:
@@ -128,6 +127,13 @@ def outcome_of(answer: object, in_order: bool) -> Outcome:
         return SUSPEND_CURRENT_QUEUE_A_MOMENT if in_order else answer
     if isinstance(answer, SuspendCurrentQueue):
         return answer if in_order else RECONSUME_LATER
+    if inspect.isawaitable(answer):
+        if inspect.iscoroutine(answer):
+            answer.close()
+        raise ArgumentTypeError(
+            "a listener that waits is an async function or an object whose __call__ is one; this one is a plain "
+            f"function that returned {message(repr(answer), 80)}"
+        )
     raise ArgumentTypeError(
         "a listener returns None, CONSUME_SUCCESS, RECONSUME_LATER or SUSPEND_CURRENT_QUEUE_A_MOMENT, got "
         f"{message(repr(answer), 80)}"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from collections.abc import Set as AbstractSet
@@ -19,6 +18,7 @@ from rmqalloc.rebalance._ports import MessageQueueListener
 from rmqalloc.rebalance._rebalance_impl import RebalanceImpl
 from rmqalloc.rebalance.driving import Steps, nothing
 from rmqalloc.rebalance.offset_store import LocalOffsetStore, OffsetStore, RemoteOffsetStore
+from rmqalloc.rebalance.validators import wrong_expression, wrong_group
 from rmqalloc.remoting import (
     ClientError,
     ConsumeFromWhere,
@@ -28,10 +28,6 @@ from rmqalloc.remoting import (
     SubscriptionData,
 )
 from rmqalloc.strategies import Averagely, Strategy
-from rmqalloc.text import message
-
-DEFAULT_CONSUMER_GROUP = "DEFAULT_CONSUMER"
-_GROUP = re.compile(r"[%|a-zA-Z0-9_-]+")
 
 log = logging.getLogger(__name__)
 
@@ -229,19 +225,9 @@ class Consumer(ABC):
         """Check the group's name as ``Validators.checkGroup`` does, and that it is not the default
         name.
         """
-        group, longest = self.consumer_group, self.manager.profile.longest_group
-        if len(group) > longest:
-            raise ClientError(
-                f"the name of a consumer group has at most {longest} characters, got {len(group)}: {message(group, 60)}"
-            )
-        if not _GROUP.fullmatch(group):
-            raise ClientError(
-                f"the name of a consumer group has letters, digits and %|_- only, got {message(group, 60)}"
-            )
-        if group == DEFAULT_CONSUMER_GROUP:
-            raise ClientError(
-                f"a consumer group has a name of its own, got {group}, which stands for none"
-            )
+        wrong = wrong_group(self.consumer_group, self.manager.profile.longest_group)
+        if wrong is not None:
+            raise ClientError(wrong)
 
     def _make_offset_store(self) -> OffsetStore:
         if self.message_model is MessageModel.BROADCASTING:
@@ -306,12 +292,9 @@ class Consumer(ABC):
 
     def _subscribe(self, topic: str, expression: str, expression_type: str = "TAG") -> None:
         self._check_topic(topic)
-        if expression_type not in ("TAG", "SQL92"):
-            raise ArgumentError(f"an expression is of type TAG or SQL92, got {expression_type!r}")
-        if expression_type == "SQL92" and not expression:
-            raise ArgumentError(
-                f"a subscription by SQL92 needs an expression, got {expression!r} for {message(topic, 60)}"
-            )
+        wrong = wrong_expression(topic, expression, expression_type)
+        if wrong is not None:
+            raise ArgumentError(wrong)
         now = self.manager.clock.now()
         self.rebalance.subscription_inner[topic] = SubscriptionData(
             topic, expression, now, expression_type

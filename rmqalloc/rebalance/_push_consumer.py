@@ -25,6 +25,7 @@ from rmqalloc.rebalance._requests import (
 from rmqalloc.rebalance.driving import Lane, Steps, logged, nothing
 from rmqalloc.rebalance.offset_store import ReadOffsetType
 from rmqalloc.rebalance.process_queue import ProcessQueue
+from rmqalloc.rebalance.validators import MOST, UNLIMITED, wrong_limit
 from rmqalloc.remoting import (
     ClientError,
     ConsumeFromWhere,
@@ -34,14 +35,6 @@ from rmqalloc.remoting import (
 )
 
 AnyRequest = TypeVar("AnyRequest", PullRequest, PopRequest)
-
-UNSET = -1
-_MOST = {
-    "pull_threshold_for_queue": 65_535,
-    "pull_threshold_for_topic": 6_553_500,
-    "pull_threshold_size_for_queue": 1_024,
-    "pull_threshold_size_for_topic": 102_400,
-}
 
 
 class SteadyPulls:
@@ -101,8 +94,8 @@ class PushConsumer(Consumer):
         client_rebalance: bool = True,
         pull_threshold_for_queue: int = 1_000,
         pull_threshold_size_for_queue: int = 100,
-        pull_threshold_for_topic: int = UNSET,
-        pull_threshold_size_for_topic: int = UNSET,
+        pull_threshold_for_topic: int = UNLIMITED,
+        pull_threshold_size_for_topic: int = UNLIMITED,
         pop_threshold_for_queue: int = 96,
         dispatcher: PullDispatcher | None = None,
         **settings: Unpack[Settings],
@@ -161,9 +154,9 @@ class PushConsumer(Consumer):
         """Share the limits of all queues out among ``n_queues``, at least 1 each; with none they
         stay as they were.
         """
-        if n_queues and self.pull_threshold_for_topic != UNSET:
+        if n_queues and self.pull_threshold_for_topic != UNLIMITED:
             self.pull_threshold_for_queue = max(1, self.pull_threshold_for_topic // n_queues)
-        if n_queues and self.pull_threshold_size_for_topic != UNSET:
+        if n_queues and self.pull_threshold_size_for_topic != UNLIMITED:
             self.pull_threshold_size_for_queue = max(
                 1, self.pull_threshold_size_for_topic // n_queues
             )
@@ -185,11 +178,10 @@ class PushConsumer(Consumer):
 
     def _prepare(self) -> None:
         parse_timestamp(self.consume_timestamp)
-        for name, most in _MOST.items():
-            limit = getattr(self, name)
-            is_unset = limit == UNSET and name.endswith("_topic")
-            if not is_unset and not 1 <= limit <= most:
-                raise ClientError(f"{name} goes from 1 to {most}, got {limit}")
+        for name in MOST:
+            wrong = wrong_limit(name, getattr(self, name))
+            if wrong is not None:
+                raise ClientError(wrong)
         if self.message_model is MessageModel.CLUSTERING:
             self._subscribe(RETRY_PREFIX + self.consumer_group, "*")
 

@@ -1,0 +1,125 @@
+"""What is wrong with the names and limits of a consumer, said once for whoever refuses them, when
+the consumer is made or when it starts.
+
+Each function returns the sentence of an error, or None where nothing is wrong.
+"""
+
+from __future__ import annotations
+
+import re
+
+from rmqalloc.errors import ArgumentError
+from rmqalloc.rebalance._client_identity import is_blank
+from rmqalloc.rebalance._first_offset import parse_timestamp
+from rmqalloc.text import message
+
+__all__ = ["wrong_expression", "wrong_group", "wrong_limit", "wrong_timestamp", "wrong_topic"]
+
+DEFAULT_CONSUMER_GROUP = "DEFAULT_CONSUMER"
+TEMPLATE_TOPIC = "TBW102"
+LONGEST_TOPIC = 127
+LONGEST_TOPIC_OF_GROUP = 255
+UNLIMITED = -1
+MOST = {
+    "pull_threshold_for_queue": 65_535,
+    "pull_threshold_for_topic": 6_553_500,
+    "pull_threshold_size_for_queue": 1_024,
+    "pull_threshold_size_for_topic": 102_400,
+}
+"""Greatest values of limits on what waits in a client."""
+
+EXPRESSION_TYPES = ("TAG", "SQL92")
+_NAME = re.compile(r"[%|a-zA-Z0-9_-]+")
+_OF_GROUPS = ("%RETRY%", "%DLQ%")
+
+
+def wrong_group(group: str, longest: int) -> str | None:
+    """Return what is wrong with the name of a consumer group, as ``Validators.checkGroup`` does,
+    besides that the default name stands for none.
+
+    Examples
+    --------
+    >>> wrong_group("billing", 120)
+    >>> wrong_group("order svc", 120)
+    'the name of a consumer group has letters, digits and %|_- only, got order svc'
+    """
+    if is_blank(group):
+        return f"a consumer needs the name of a group, got {group!r}"
+    if (wrong := _wrong_name("a consumer group", group, longest)) is not None:
+        return wrong
+    if group == DEFAULT_CONSUMER_GROUP:
+        return f"a consumer group has a name of its own, got {group}, which stands for none"
+    return None
+
+
+def wrong_topic(topic: str) -> str | None:
+    """Return what is wrong with the name of a topic to subscribe to, as ``TopicValidator`` does,
+    besides that brokers make topics after the model of one that has no messages.
+
+    Examples
+    --------
+    >>> wrong_topic("%DLQ%billing")
+    >>> wrong_topic("orders.paid")
+    'the name of a topic has letters, digits and %|_- only, got orders.paid'
+    """
+    if is_blank(topic):
+        return f"a subscription needs the name of a topic, got {topic!r}"
+    longest = LONGEST_TOPIC_OF_GROUP if topic.startswith(_OF_GROUPS) else LONGEST_TOPIC
+    if (wrong := _wrong_name("a topic", topic, longest)) is not None:
+        return wrong
+    if topic == TEMPLATE_TOPIC:
+        return f"brokers make topics after the model of {topic}; it has no messages"
+    return None
+
+
+def wrong_limit(name: str, limit: int) -> str | None:
+    """Return what is wrong with one of the limits in `MOST`; those of topics may be -1.
+
+    Examples
+    --------
+    >>> wrong_limit("pull_threshold_for_topic", -1)
+    >>> wrong_limit("pull_threshold_for_queue", -1)
+    'pull_threshold_for_queue goes from 1 to 65535, got -1'
+    """
+    is_unset = limit == UNLIMITED and name.endswith("_topic")
+    if is_unset or 1 <= limit <= MOST[name]:
+        return None
+    return f"{name} goes from 1 to {MOST[name]}, got {limit}"
+
+
+def wrong_expression(topic: str, expression: str, expression_type: str) -> str | None:
+    """Return what is wrong with the expression of a subscription.
+
+    Examples
+    --------
+    >>> wrong_expression("orders", "a > 1", "SQL")
+    "an expression is of type TAG or SQL92, got 'SQL'"
+    """
+    if expression_type not in EXPRESSION_TYPES:
+        return f"an expression is of type TAG or SQL92, got {message(expression_type, 60)!r}"
+    if expression_type == "SQL92" and not expression:
+        return f"a subscription by SQL92 needs an expression, got {expression!r} for {message(topic, 60)}"
+    return None
+
+
+def wrong_timestamp(text: str) -> str | None:
+    """Return what is wrong with a ``consume_timestamp``.
+
+    Examples
+    --------
+    >>> wrong_timestamp("20261301000000")
+    "a consume timestamp is yyyyMMddHHmmss in local time, got '20261301000000'"
+    """
+    try:
+        parse_timestamp(text)
+    except ArgumentError as error:
+        return str(error)
+    return None
+
+
+def _wrong_name(what: str, name: str, longest: int) -> str | None:
+    if len(name) > longest:
+        return f"the name of {what} has at most {longest} characters, got {len(name)}: {message(name, 60)}"
+    if not _NAME.fullmatch(name):
+        return f"the name of {what} has letters, digits and %|_- only, got {message(name, 60)}"
+    return None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from rmqalloc import rebalance
 from rmqalloc.client._listener_workers import UserCode
@@ -115,14 +115,31 @@ class BrokerRequests:
             return
         topic, offsets = reset.topic, reset.offsets
         log.info("offsets of %d queues of %s are reset by a broker", len(offsets), topic)
-        table = self._consumer.rebalance.process_queue_table
-        for queue, process_queue in table.of_topic(topic).items():
-            if queue in offsets:
-                process_queue.dropped = True
+        self._drop(topic, offsets)
         steps = self._reset_steps(topic, offsets)
         self._consumer.client_factory.lanes.rebalance.do(
             steps, logged(f"resetting offsets of {topic}")
         )
+
+    def seek_steps(self, topic: str, timestamp: int) -> Steps[dict[MessageQueue, int]]:
+        """Read the queues of a topic that this client works on from a time (ms) on; all of them, or
+        none where a broker does not say which offset that is. Return the offsets.
+        """
+        factory, offsets = self._consumer.client_factory, {}
+        table = self._consumer.rebalance.process_queue_table
+        for queue, process_queue in list(table.of_topic(topic).items()):
+            if not process_queue.dropped:
+                offsets[queue] = yield from factory.search_offset(queue, timestamp)
+        log.info("%d queues of %s are read from %d ms on", len(offsets), topic, timestamp)
+        self._drop(topic, offsets)
+        yield from self._reset_steps(topic, offsets)
+        return offsets
+
+    def _drop(self, topic: str, queues: Collection[MessageQueue]) -> None:
+        table = self._consumer.rebalance.process_queue_table
+        for queue, process_queue in table.of_topic(topic).items():
+            if queue in queues:
+                process_queue.dropped = True
 
     def _reset_steps(self, topic: str, offsets: Mapping[MessageQueue, int]) -> Steps[None]:
         consumer = self._consumer

@@ -7,6 +7,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable
+from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING, Any
 
 from rmqalloc import rebalance
@@ -20,7 +21,7 @@ from rmqalloc.client._pulled_queue import PulledQueue
 from rmqalloc.client._pulling import PullService
 from rmqalloc.client._servers import Servers
 from rmqalloc.client._tally import Tally
-from rmqalloc.client.member_settings import UNLIMITED, MemberSettings
+from rmqalloc.client.member_settings import MemberSettings
 from rmqalloc.model import MessageQueue
 from rmqalloc.rebalance import (
     ClientIdentity,
@@ -32,6 +33,8 @@ from rmqalloc.rebalance import (
     Steps,
 )
 from rmqalloc.rebalance.driving import nothing
+from rmqalloc.rebalance.validators import UNLIMITED
+from rmqalloc.remoting import ClientError
 from rmqalloc.remoting.frames import Command
 
 if TYPE_CHECKING:
@@ -86,6 +89,7 @@ class RunningMember:
         )
         self.consumer.dispatcher = self._pulling
         self._requests = BrokerRequests(self.consumer, code, settings, name_servers)
+        self._seeks: set[asyncio.Future[dict[MessageQueue, int]]] = set()
         self._is_closed = False
 
     def subscribe(self, topic: str, expression: str, expression_type: str) -> None:
@@ -95,7 +99,31 @@ class RunningMember:
     def queues(self) -> set[MessageQueue]:
         """Return the queues that it works on."""
         table = self.consumer.rebalance.process_queue_table
-        return {queue for queue, process_queue in table.items() if not process_queue.dropped}
+        return {
+            queue for queue, process_queue in table.copied().items() if not process_queue.dropped
+        }
+
+    async def seek(self, topic: str, timestamp: int) -> dict[MessageQueue, int]:
+        """Read the queues of a topic from a time (ms) on, between two passes; return the offsets."""
+        loop = asyncio.get_running_loop()
+        sought: asyncio.Future[dict[MessageQueue, int]] = loop.create_future()
+
+        def done(offsets: dict[MessageQueue, int], error: BaseException | None) -> None:
+            if sought.done():
+                return
+            if error is None:
+                sought.set_result(offsets)
+            else:
+                sought.set_exception(error)
+
+        self._seeks.add(sought)
+        self.consumer.client_factory.lanes.rebalance.do(
+            self._requests.seek_steps(topic, timestamp), done
+        )
+        try:
+            return await sought
+        finally:
+            self._seeks.discard(sought)
 
     async def start(self) -> None:
         """Join the group; what was opened is closed where that fails."""
@@ -163,6 +191,9 @@ class RunningMember:
         await self._service.close()
         await self._driver.close()
         await self._servers.close()
+        for sought in self._seeks:
+            if not sought.done():
+                sought.set_exception(ClientError("the consumer was closed before the seek ended"))
 
     # --- Parts ---
 
@@ -178,6 +209,7 @@ class RunningMember:
             offset_directory=settings.offset_directory,
         )
         return MemberConsumer(
+            self.tally,
             manager,
             settings.consumer_group,
             orderly=settings.orderly,
@@ -252,7 +284,19 @@ async def _within(seconds: float, work: Awaitable[object], otherwise: str) -> No
 
 
 class MemberRebalance(RebalancePush):
-    """Queues of a push consumer, with what was pulled of them."""
+    """Queues of a push consumer, with what was pulled of them.
+
+    Parameters
+    ----------
+    consumer : MemberConsumer
+        The consumer.
+    tally : Tally
+        Where changes are counted.
+    """
+
+    def __init__(self, consumer: MemberConsumer, tally: Tally) -> None:
+        super().__init__(consumer)
+        self._tally = tally
 
     def create_process_queue(self) -> ProcessQueue:
         """Return the state of a queue that is about to be taken."""
@@ -262,12 +306,23 @@ class MemberRebalance(RebalancePush):
         """Return whether the listener has let go of a dropped queue within ``wait`` milliseconds."""
         return (yield Request("consumed", (process_queue, wait)))  # type: ignore[no-any-return]
 
+    def message_queue_changed(
+        self,
+        topic: str,
+        mq_all: AbstractSet[MessageQueue] | None,
+        mq_divided: AbstractSet[MessageQueue],
+    ) -> Steps[None]:
+        """Count a change; a topic without a route is reported at every pass, as an empty one."""
+        if mq_all is None or mq_all:
+            self._tally.rebalances += 1
+        return super().message_queue_changed(topic, mq_all, mq_divided)
+
 
 class MemberConsumer(rebalance.PushConsumer):
-    """A push consumer over `MemberRebalance`; its parameters are those of
+    """A push consumer over `MemberRebalance`; its other parameters are those of
     `rmqalloc.rebalance.PushConsumer`.
     """
 
-    def __init__(self, *arguments: Any, **settings: Any) -> None:
+    def __init__(self, tally: Tally, *arguments: Any, **settings: Any) -> None:
         super().__init__(*arguments, **settings)
-        self.rebalance = MemberRebalance(self)
+        self.rebalance = MemberRebalance(self, tally)

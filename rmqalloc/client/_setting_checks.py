@@ -53,7 +53,8 @@ def refuses_unknown_names(made: type[T]) -> type[T]:
         ...
     rmqalloc.errors.ArgumentTypeError: Pair has no setting 'secnd'; did you mean second?
     """
-    init: Any = made.__init__  # type: ignore[misc]
+    described: Any = made
+    init = described.__init__
     signature = inspect.signature(init)
 
     @functools.wraps(init)
@@ -62,7 +63,7 @@ def refuses_unknown_names(made: type[T]) -> type[T]:
             raise ArgumentTypeError(wrong)
         init(self, *values, **settings)
 
-    made.__init__ = checked  # type: ignore[misc]
+    described.__init__ = checked
     return made
 
 

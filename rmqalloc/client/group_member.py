@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+from datetime import UTC, datetime, timedelta
 from types import TracebackType
 from typing import Self
 
 from rmqalloc.client._running_member import RunningMember
 from rmqalloc.client._setting_checks import check_subscription
 from rmqalloc.client.member_settings import MemberSettings
-from rmqalloc.errors import ArgumentError
+from rmqalloc.errors import ArgumentError, ArgumentTypeError
 from rmqalloc.model import MessageQueue
 from rmqalloc.rebalance import ServiceState
 from rmqalloc.remoting import ClientError
 from rmqalloc.remoting.address import host_and_port
 from rmqalloc.remoting.client import name_servers
-from rmqalloc.text import counted
+from rmqalloc.text import counted, message
 
 
 class PushConsumer(MemberSettings):
@@ -151,6 +152,53 @@ class PushConsumer(MemberSettings):
         """Go on, with a pass at once."""
         self._running().consumer.resume()
 
+    async def seek(self, topic: str, to: datetime) -> dict[MessageQueue, int]:
+        """Consume a topic from a point in time on, back or forth.
+
+        It moves the queues that this member works on. Queues of other members stay where they are,
+        also one that another member is just taking over: a whole group is moved by a call in each
+        member, or by ``mqadmin resetOffsetByTime``.
+
+        The offsets are stored between two passes of the rebalance, and the queues come back with
+        the next pass, which begins at once. Messages that were pulled are dropped. A call of the
+        listener that is at work goes on, and its answer does not count; in order, the queue waits
+        half a second for it, as in Java.
+
+        Parameters
+        ----------
+        topic : str
+            A topic that is subscribed to.
+        to : datetime
+            With a time zone. Each queue goes on with its first message that was stored then or
+            later, as its broker says.
+
+        Returns
+        -------
+        dict of MessageQueue to int
+            The offsets of the queues that were moved.
+
+        Raises
+        ------
+        ArgumentError
+            The topic is not subscribed to, or the time has no zone.
+        ArgumentTypeError
+            ``to`` is no datetime.
+        ClientError
+            The consumer does not run or is closed meanwhile, or a broker does not say which offset
+            that is; then no queue was moved.
+
+        Notes
+        -----
+        ``org.apache.rocketmq.client.consumer.DefaultMQPushConsumer.resetOffsetByTimeStamp``.
+        """
+        timestamp = _milliseconds(to)
+        if topic not in self._subscriptions:
+            subscribed = ", ".join(self._subscriptions)
+            raise ArgumentError(
+                f"seek takes a topic that is subscribed to ({subscribed}), got {message(str(topic), 60)!r}"
+            )
+        return await self._running().seek(topic, timestamp)
+
     @property
     def client_id(self) -> str | None:
         """By which name brokers and strategies know it; None before `start`."""
@@ -165,6 +213,20 @@ class PushConsumer(MemberSettings):
             state = "has not started" if self._member is None else f"is {self._state()}"
             raise ClientError(f"the consumer of {self.consumer_group} {state}")
         return self._member
+
+
+_EPOCH = datetime.fromtimestamp(0, UTC)
+
+
+def _milliseconds(to: datetime) -> int:
+    """Return a time as brokers take it; nothing is stored before 1970."""
+    if not isinstance(to, datetime):
+        raise ArgumentTypeError(f"seek takes a datetime, got {type(to).__name__}")
+    if to.utcoffset() is None:
+        raise ArgumentError(
+            f"seek takes a datetime with a time zone, such as datetime.now(UTC), got {to!r}"
+        )
+    return max(0, (to - _EPOCH) // timedelta(milliseconds=1))
 
 
 # The address of this machine, as it stands in client ids.

@@ -65,6 +65,10 @@ class QueueTable(MutableMapping[MessageQueue, AnyProcessQueue]):
     def __len__(self) -> int:
         return len(self._queues)
 
+    def copied(self) -> dict[MessageQueue, AnyProcessQueue]:
+        """Return a copy as of one moment, also to another thread than the one that changes it."""
+        return self._queues.copy()
+
     def of_topic(self, topic: str) -> Mapping[MessageQueue, AnyProcessQueue]:
         """Return the queues of one topic: a view, to be copied by code that changes the table while
         reading it.

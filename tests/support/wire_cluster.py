@@ -9,6 +9,7 @@ import asyncio
 import itertools
 import json
 import struct
+from bisect import bisect_left
 from collections import defaultdict
 from dataclasses import dataclass, field
 
@@ -44,6 +45,7 @@ class Stored:
     tag: str | None = None
     reconsume_times: int = 0
     properties: dict = field(default_factory=dict)
+    stored_at: int = 2_000
 
 
 class WireChannel:
@@ -218,7 +220,9 @@ class WireBroker:
         return Command(0, ext_fields={"offset": str(len(self.logs[self._queue(fields)]))})
 
     async def _on_29(self, _channel, fields, _body):
-        return Command(0, ext_fields={"offset": "0"})
+        log, timestamp = self.logs[self._queue(fields)], int(fields["timestamp"])
+        offset = bisect_left([stored.stored_at for stored in log], timestamp)
+        return Command(0, ext_fields={"offset": str(offset)})
 
     async def _on_36(self, _channel, fields, _body):
         self.cluster.sent_back.append(dict(fields))
@@ -381,7 +385,7 @@ def message_bytes(queue, offset, log_offset, stored, properties):
     rest = struct.pack(">iiii", MAGIC, 0, queue.queue_id, 0) + struct.pack(
         ">qqi", offset, log_offset, 0
     )
-    rest += struct.pack(">q8sq8siq", 1_000, host, 2_000, host, stored.reconsume_times, 0)
+    rest += struct.pack(">q8sq8siq", 1_000, host, stored.stored_at, host, stored.reconsume_times, 0)
     rest += struct.pack(">i", len(stored.body)) + stored.body + bytes([len(topic)]) + topic
     rest += struct.pack(">h", len(text)) + text
     return struct.pack(">i", len(rest) + 4) + rest

@@ -126,7 +126,7 @@ google       googleapis-common-protos  connect
 zstandard    zstandard                 connect
 starlette    starlette                 serve
 uvicorn      uvicorn                   serve
-prometheus_client  prometheus-client   serve
+prometheus_client  prometheus-client   metrics
 mcp          mcp                       mcp
 anyio        anyio                     mcp
 """

@@ -12,6 +12,7 @@ import logging
 from rmqalloc.client.group_member import PushConsumer
 from rmqalloc.client.member_codes import MemberCode
 from rmqalloc.client.member_settings import MemberSettings
+from rmqalloc.client.metrics import Histogram, MemberMetrics
 from rmqalloc.client.results import (
     CONSUME_SUCCESS,
     RECONSUME_LATER,
@@ -44,8 +45,10 @@ __all__ = [
     "ConsumeFromWhere",
     "ConsumeSuccess",
     "Error",
+    "Histogram",
     "Listener",
     "MemberCode",
+    "MemberMetrics",
     "MemberSettings",
     "Message",
     "MessageModel",

@@ -7,9 +7,12 @@ from datetime import UTC, datetime, timedelta
 from types import TracebackType
 from typing import Self
 
+from rmqalloc.client._lag import lags
 from rmqalloc.client._running_member import RunningMember
 from rmqalloc.client._setting_checks import check_subscription
+from rmqalloc.client._tally import Tally
 from rmqalloc.client.member_settings import MemberSettings
+from rmqalloc.client.metrics import MemberMetrics, histogram_of
 from rmqalloc.errors import ArgumentError, ArgumentTypeError
 from rmqalloc.model import MessageQueue
 from rmqalloc.rebalance import ServiceState
@@ -207,6 +210,29 @@ class PushConsumer(MemberSettings):
     def queues(self) -> set[MessageQueue]:
         """Return the queues that it works on."""
         return set() if self._member is None else self._member.queues()
+
+    def metrics(self) -> MemberMetrics:
+        """Return its counts and its lag as of now; any thread may ask, also before `start` and after
+        `close`.
+
+        Examples
+        --------
+        >>> consumer = PushConsumer("billing", name_server="10.0.0.1:9876", listener=print)
+        >>> consumer.metrics().consumed, consumer.metrics().lag
+        (0, {})
+        """
+        tally = Tally() if self._member is None else self._member.tally
+        return MemberMetrics(
+            consumer_group=self.consumer_group,
+            lag={} if self._member is None else lags(self._member.consumer),
+            consumed=tally.consumed,
+            failed=tally.failed,
+            retried=tally.retried,
+            undecodable=tally.undecodable,
+            rebalances=tally.rebalances,
+            pull=histogram_of(tally.pull),
+            consume=histogram_of(tally.consume),
+        )
 
     def _running(self) -> RunningMember:
         if self._member is None or self._member.consumer.state is not ServiceState.RUNNING:

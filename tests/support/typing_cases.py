@@ -4,8 +4,12 @@ never run.
 A line that must not pass has ``# type: ignore[code]``: mypy reports one that is not needed.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+# mypy: disable-error-code=empty-body
+
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import partial
 from typing import Any, assert_type
 
 import numpy as np
@@ -19,6 +23,15 @@ from rmqalloc import (
     Strategy,
     sort_queues,
     strategy,
+)
+from rmqalloc.client import (
+    CONSUME_SUCCESS,
+    ConsumeSuccess,
+    Listener,
+    Message,
+    PushConsumer,
+    ReconsumeLater,
+    SuspendCurrentQueue,
 )
 from rmqalloc.evaluation.batch_planning import PlanSpec
 from rmqalloc.scenarios import Scenario
@@ -129,3 +142,82 @@ def specs(read: tuple[Scenario, ...]) -> None:
     assert_type(PlanSpec("AVG", scenarios=read, best_by=["moved"]).best_by, tuple[str, ...])
     PlanSpec("AVG", scenarios=["2 leaves"])  # type: ignore[list-item]
     PlanSpec(160)  # type: ignore[arg-type]
+
+
+# Listeners of a consumer.
+
+
+def plain(messages: list[Message]) -> None: ...
+def of_a_sequence(messages: Sequence[Message]) -> ReconsumeLater | None: ...
+def of_an_iterable(messages: Iterable[Message]) -> ConsumeSuccess: ...
+async def waiting(messages: list[Message]) -> None: ...
+async def answering(messages: Sequence[Message]) -> SuspendCurrentQueue | ConsumeSuccess: ...
+def with_rate(rate: float, messages: list[Message]) -> None: ...
+async def waiting_with_rate(messages: list[Message], *, rate: float) -> None: ...
+
+
+class Bills:
+    def __call__(self, messages: Sequence[Message]) -> None: ...
+    def bill(self, messages: list[Message]) -> ConsumeSuccess | ReconsumeLater: ...
+    async def bill_later(self, messages: list[Message]) -> None: ...
+
+
+class AsyncBills:
+    async def __call__(self, messages: list[Message]) -> None: ...
+
+
+def listeners(kept: list[Message]) -> None:
+    PushConsumer("g", listener=plain)
+    PushConsumer("g", listener=of_a_sequence)
+    PushConsumer("g", listener=of_an_iterable)
+    PushConsumer("g", listener=waiting)
+    PushConsumer("g", listener=answering)
+    PushConsumer("g", listener=Bills())
+    PushConsumer("g", listener=Bills().bill)
+    PushConsumer("g", listener=Bills().bill_later)
+    PushConsumer("g", listener=AsyncBills())
+    PushConsumer("g", listener=partial(with_rate, 0.19))
+    PushConsumer("g", listener=partial(waiting_with_rate, rate=0.19))
+    PushConsumer("g", listener=lambda messages: None)
+    PushConsumer("g", listener=lambda messages: CONSUME_SUCCESS if messages[0].keys else None)
+    PushConsumer("g", listener=kept.extend)
+    PushConsumer("g", listener=print)
+    named: Listener = waiting
+    PushConsumer("g", listener=named)
+
+
+def of_one(message: Message) -> None: ...
+def of_two(messages: list[Message], context: object) -> None: ...
+def of_bytes(messages: list[bytes]) -> None: ...
+def truth(messages: list[Message]) -> bool: ...
+def text(messages: list[Message]) -> str: ...
+async def waiting_truth(messages: list[Message]) -> bool: ...
+def generating(messages: list[Message]) -> Iterator[None]: ...
+def generating_later(messages: list[Message]) -> AsyncIterator[None]: ...
+
+
+def wrong_listeners() -> None:
+    PushConsumer("g", listener=of_one)  # type: ignore[arg-type]
+    PushConsumer("g", listener=of_two)  # type: ignore[arg-type]
+    PushConsumer("g", listener=of_bytes)  # type: ignore[arg-type]
+    PushConsumer("g", listener=truth)  # type: ignore[arg-type]
+    PushConsumer("g", listener=text)  # type: ignore[arg-type]
+    PushConsumer("g", listener=waiting_truth)  # type: ignore[arg-type]
+    PushConsumer("g", listener=generating)  # type: ignore[arg-type]
+    PushConsumer("g", listener=generating_later)  # type: ignore[arg-type]
+    PushConsumer("g", listener=lambda messages: True)  # type: ignore[arg-type]
+    PushConsumer("g", listener=None)  # type: ignore[arg-type]
+    PushConsumer("g")  # type: ignore[call-arg]
+    PushConsumer("g", listner=plain)  # type: ignore[call-arg]
+    PushConsumer("g", plain)  # type: ignore[call-arg]
+    PushConsumer("g", listener=plain, consume_concurrently="20")  # type: ignore[arg-type]
+    PushConsumer("g", listener=plain, strategy="AVG")  # type: ignore[arg-type]
+
+
+async def running(consumer: PushConsumer) -> None:
+    async with consumer as same:
+        assert_type(same, PushConsumer)
+    assert_type(await consumer.seek("orders", datetime.now(UTC)), dict[MessageQueue, int])
+    await consumer.seek("orders", 1_700_000_000_000)  # type: ignore[arg-type]
+    assert_type(consumer.metrics().lag, Mapping[MessageQueue, int | None])
+    consumer.metrics().consumed = 3  # type: ignore[misc]

@@ -33,7 +33,8 @@ from rmqalloc.remoting import (
 from rmqalloc.remoting.message import Message
 
 # As in the client half: what goes wrong is logged for whoever asks for the log.
-logging.getLogger(__name__).addHandler(logging.NullHandler())
+for _name in (__name__, "rmqalloc.remoting"):
+    logging.getLogger(_name).addHandler(logging.NullHandler())
 
 __all__ = [
     "CONSUME_SUCCESS",

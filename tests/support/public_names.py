@@ -16,7 +16,7 @@ from rmqalloc import rollout
 LIST = DATA / "public-names.txt"
 PAGE = ROOT / "docs" / "project" / "stability.md"
 BEGIN, END = "<!-- names:begin -->\n", "\n<!-- names:end -->"
-NOT_PUBLIC = ("rmqalloc._engine", "rmqalloc.cli", "rmqalloc.documents", "rmqalloc.documents.store")
+NOT_PUBLIC = ("rmqalloc._engine.", "rmqalloc.cli.", "rmqalloc.documents.")
 MODULES_OF_USERS = tuple(
     f"spark_udfs.{name}"
     for name in (
@@ -33,7 +33,7 @@ def rooms():
     """Packages that say what is public."""
     for name, path in MODULES.items():
         if (
-            path.name == "__init__.py" and not name.startswith(NOT_PUBLIC)
+            path.name == "__init__.py" and not f"{name}.".startswith(NOT_PUBLIC)
         ) or name in MODULES_OF_USERS:
             module = import_module(name)
             if hasattr(module, "__all__"):

@@ -18,7 +18,7 @@ from rmqalloc.client import (
 )
 from rmqalloc.rebalance import Intervals
 
-SEARCH = 29
+SEARCH, CLIENT_IDS = 29, 38
 NOON = datetime(2026, 11, 30, 12, tzinfo=UTC)
 
 
@@ -69,6 +69,12 @@ def test_times_are_those_of_the_zone_and_before_all_messages_is_the_first():
                 await until(lambda: own(consumer))
                 assert await consumer.seek("orders", datetime(1, 1, 1, tzinfo=UTC)) == {queue: 0}
                 await until(lambda: own(consumer))
+                times = [
+                    fields["timestamp"]
+                    for code, fields in cluster.brokers["broker-a"].asked
+                    if code == SEARCH
+                ]
+                assert times[-1] == "0"
                 late = minute(4) + timedelta(microseconds=1_000)
                 assert await consumer.seek("orders", late) == {queue: 5}
 
@@ -98,6 +104,28 @@ def test_a_message_at_work_is_finished_and_does_not_count():
                 await until(lambda: len(heard.messages) == 4)
                 await until(lambda: cluster.stored("g") == {queue: 5})
             assert heard.bodies == [0, 2, 3, 4] and cluster.sent_back == []
+
+    asyncio.run(run())
+
+
+def test_all_queues_stop_before_one_waits_for_its_listener():
+    async def run():
+        async with WireCluster({"orders": 2}) as cluster:
+            await fill(cluster)
+            gate, heard = asyncio.Event(), Heard()
+
+            async def listener(messages):
+                heard(messages)
+                await gate.wait()
+
+            async with member(cluster, listener, orderly=True) as consumer:
+                await until(lambda: len(heard.messages) == 2)
+                seeking = asyncio.create_task(consumer.seek("orders", minute(4)))
+                await until(lambda: own(consumer) != set(cluster.queues()))
+                assert own(consumer) == set()
+                gate.set()
+                await seeking
+                await until(lambda: heard.bodies == [0, 4, 10, 14])
 
     asyncio.run(run())
 
@@ -170,19 +198,24 @@ def test_where_a_broker_refuses_no_queue_is_moved():
     asyncio.run(run())
 
 
-def test_it_ends_where_the_consumer_is_closed_meanwhile():
+@pytest.mark.parametrize("code", [SEARCH, CLIENT_IDS])
+def test_it_ends_where_the_consumer_is_closed_meanwhile(code):
+    """Also where its turn had not come yet, behind a pass that waits for a frozen broker."""
+
     async def run():
         async with WireCluster({"orders": 1}) as cluster:
             broker = cluster.brokers["broker-a"]
             consumer = member(cluster, Heard().in_loop)
             async with consumer:
                 await until(lambda: own(consumer))
-                broker.slow = {SEARCH}
+                broker.slow = {code}
                 broker.freeze()
+                n_asked = broker.count(CLIENT_IDS)
+                await until(lambda: code == SEARCH or broker.count(CLIENT_IDS) > n_asked)
                 seeking = asyncio.create_task(consumer.seek("orders", NOON))
-                await until(lambda: broker.count(SEARCH))
+                await until(lambda: code == CLIENT_IDS or broker.count(SEARCH))
             with pytest.raises(ClientError):
-                await seeking
+                await asyncio.wait_for(seeking, 60)
             with pytest.raises(ClientError, match="is shut down"):
                 await consumer.seek("orders", NOON)
 

@@ -190,7 +190,7 @@ def test_a_subscription_is_one_that_a_broker_serves(subscription, error, said):
     with pytest.raises(error) as caught:
         consumer.subscribe(*subscription)
     assert said in str(caught.value) and "nothing" in repr(consumer)
-    consumer.subscribe("%DLQ%" + "g" * 120)
+    consumer.subscribe("%DLQ%" + "g" * 250)
 
 
 def test_it_shows_itself_in_one_line():

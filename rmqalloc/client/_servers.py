@@ -1,9 +1,12 @@
-"""Connections of a member, one per address, and what is not asked of a server that is silent.
+"""Connections of a member, one per address, and what is not asked of a server that fails.
 
 A frozen broker accepts every request and answers none. A pass over sixty of its queues that waited
-for each would take minutes, so a server that let a request run into its timeout is spared for up to
-10 s what others wait for: that fails at once. Heartbeats and pulls always leave, for nothing waits
+for each would take minutes, so what others wait for fails at once for a while after a request that
+ran into its timeout. Heartbeats and pulls still leave over the open connection, for nothing waits
 behind them, and any answer to them ends the silence.
+
+A server that is gone, or that closes connections, gets no request of any kind until its pause is
+over: each would open another connection. Pauses are those of `rmqalloc.remoting.failing`.
 """
 
 from __future__ import annotations
@@ -15,11 +18,11 @@ from collections.abc import Callable, Collection, Coroutine, Mapping
 from typing import Any, TypedDict
 
 from rmqalloc.client.member_codes import MemberCode
-from rmqalloc.remoting import ResponseCode, ResponseError
+from rmqalloc.remoting import RemotingError, ResponseCode, ResponseError
 from rmqalloc.remoting.connection import Connection, SilentError
 from rmqalloc.remoting.credentials import Credentials
+from rmqalloc.remoting.failing import FailingAddresses, Failure, NotAskedError
 from rmqalloc.remoting.frames import Command
-from rmqalloc.remoting.health import SilentAddresses
 from rmqalloc.remoting.signed_servers import SignedServers, is_verified
 
 _DEAD_AFTER = 60.0
@@ -68,8 +71,22 @@ class Servers:
         is_for_all = credentials is None or is_verified(tls)
         self._named = None if is_for_all else SignedServers(name_servers, acl_address)
         self._connections: dict[str, Connection] = {}
-        self._silent = SilentAddresses()
+        self._now = asyncio.get_running_loop().time
+        self._failing = FailingAddresses(self._now)
         self._opened_at: dict[str, float] = {}
+        self._is_closed = False
+
+    def connected(self) -> tuple[str, ...]:
+        """Return the addresses with an open connection over which something came."""
+        return tuple(
+            address for address, connection in self._connections.items() if connection.has_answered
+        )
+
+    def failing(self) -> Mapping[str, Failure]:
+        """Return the addresses that failed and have not answered since; times are of the loop's
+        clock.
+        """
+        return self._failing.failing()
 
     async def ask(
         self,
@@ -81,27 +98,31 @@ class Servers:
         accept: Collection[int] = (ResponseCode.SUCCESS,),
         always: bool = False,
     ) -> Command:
-        """Send a request and return its answer; ``always`` does so although the server is silent.
+        """Send a request and return its answer; ``always`` does so although the server is silent,
+        as long as it is connected.
 
         Raises
         ------
         ResponseError
             The answer has a code that is not in ``accept``.
         RemotingError
-            No answer came, or the server is silent.
+            No answer came.
+        NotAskedError
+            The server failed a short while ago.
         """
         connection = self._connection(address)
         if not always:
-            self._silent.check(address)
+            self._failing.check(address)
+        began = self._now()
         try:
             answer = await connection.ask(code, fields, body, timeout, accept)
-        except SilentError:
-            await self._is_silent(address, connection)
+        except RemotingError as error:
+            await self._failed(connection, error, began)
             raise
         except ResponseError:
-            self._silent.answered(address)
+            self._answered(connection)
             raise
-        self._silent.answered(address)
+        self._answered(connection)
         return answer
 
     async def tell(
@@ -111,31 +132,46 @@ class Servers:
         takes bytes.
         """
         connection = self._connection(address)
-        if not connection.is_open:
-            self._silent.check(address)
+        began = self._now()
         try:
             await connection.send(code, fields, body, 3.0)
-        except SilentError:
-            await self._is_silent(address, connection)
+        except RemotingError as error:
+            await self._failed(connection, error, began)
             raise
 
     async def close(self) -> None:
         """Close all connections."""
+        self._is_closed = True
         for connection in list(self._connections.values()):
             await connection.close()
 
-    async def _is_silent(self, address: str, connection: Connection) -> None:
-        self._silent.failed(address)
-        now = asyncio.get_running_loop().time()
-        if now - max(connection.heard, self._opened_at.get(address, now)) > _DEAD_AFTER:
+    def _answered(self, connection: Connection) -> None:
+        """Record an answer, unless the connection ended right after it: a server that answers once
+        and closes is as good as none.
+        """
+        if connection.is_open:
+            self._failing.answered(connection.address)
+
+    async def _failed(self, connection: Connection, error: RemotingError, began: float) -> None:
+        if isinstance(error, NotAskedError):
+            return
+        address = connection.address
+        self._failing.failed(address, str(error), began)
+        now = self._now()
+        is_dead = now - max(connection.heard, self._opened_at.get(address, now)) > _DEAD_AFTER
+        if isinstance(error, SilentError) and is_dead:
             log.info(
                 "%s has sent nothing for %.0f s; its connection is given up", address, _DEAD_AFTER
             )
             await connection.close()
 
     def _is_open(self, address: str) -> None:
-        self._opened_at[address] = asyncio.get_running_loop().time()
+        self._opened_at[address] = self._now()
         self._on_open(address)
+
+    def _is_lost(self, address: str, reason: str) -> None:
+        if not self._is_closed:
+            self._failing.failed(address, reason)
 
     def _connection(self, address: str) -> Connection:
         if (known := self._connections.get(address)) is not None:
@@ -148,6 +184,8 @@ class Servers:
             self._credentials,
             codes=MemberCode,
             on_request=lambda command: self._on_request(address, command),
+            may_open=lambda: self._failing.check(address),
             on_open=lambda: self._is_open(address),
+            on_close=lambda reason: self._is_lost(address, reason),
         )
         return connection

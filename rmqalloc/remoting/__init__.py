@@ -53,12 +53,12 @@ if TYPE_CHECKING:
         read_credentials,
         tls_context,
     )
+    from rmqalloc.remoting.failing import (
+        FailingAddresses,
+    )
     from rmqalloc.remoting.frames import (
         Command,
         FrameError,
-    )
-    from rmqalloc.remoting.health import (
-        SilentAddresses,
     )
     from rmqalloc.remoting.heartbeat_codec import (
         group_fields,
@@ -139,6 +139,7 @@ __all__ = [
     "DirectOutcome",
     "DirectRequest",
     "DirectResult",
+    "FailingAddresses",
     "ForbiddenRequestError",
     "FrameError",
     "HeartbeatData",
@@ -161,7 +162,6 @@ __all__ = [
     "ResponseCode",
     "ResponseError",
     "SignedServers",
-    "SilentAddresses",
     "SilentError",
     "SubscriptionData",
     "TopicQueueMappingInfo",
@@ -212,6 +212,7 @@ _HOMES = {
     "body_fields": "AnswerError BodyError answer_of",
     "connection": "Connection SilentError UnreachableError",
     "credentials": "Credentials read_credentials tls_context",
+    "failing": "FailingAddresses",
     "frames": "Command FrameError",
     "heartbeat_codec": "group_fields heartbeat_body read_client_ids read_heartbeat_reply unregister_fields",
     "lock_codec": "lock_body read_locked",
@@ -226,7 +227,6 @@ _HOMES = {
     "route_codec": "read_topic_route topic_route_fields",
     "running_info_codec": "ConsumerRunningInfo ProcessQueueInfo TopicRates running_properties",
     "signed_servers": "NotNamedError SignedServers is_verified",
-    "health": "SilentAddresses",
 }
 
 __getattr__ = imported_on_use(__name__, {module: names.split() for module, names in _HOMES.items()})

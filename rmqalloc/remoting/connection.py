@@ -9,6 +9,7 @@ import contextlib
 import inspect
 import ipaddress
 import logging
+import math
 import socket
 import ssl
 import threading
@@ -72,6 +73,9 @@ class Connection:
         is sent back as the answer, unless the request is one-way; an error of it is answered by
         SYSTEM_ERROR. Without it, and for those beyond `MOST_SERVED` at once, requests of the other
         side are dropped.
+    may_open : callable, optional
+        ``may_open()`` before the connection is opened; raises a `RemotingError` where it is not to
+        be, which whoever needed it gets.
     on_open, on_close : callable, optional
         ``on_open()`` after the connection was opened, for the first time or again;
         ``on_close(reason)`` after it ended. Neither may raise.
@@ -90,15 +94,17 @@ class Connection:
         max_frame: int = MAX_FRAME,
         codes: type[IntEnum] = ReadCode,
         on_request: Handler | None = None,
+        may_open: Callable[[], None] | None = None,
         on_open: Callable[[], None] | None = None,
         on_close: Callable[[str], None] | None = None,
     ) -> None:
         self.address = address
-        self.heard = 0.0
-        """When the last frame came, by the loop's clock."""
+        self.heard = -math.inf
+        """When the last frame came over the connection as it is open now, by the loop's clock."""
         self._tls, self._credentials = tls, credentials
         self._connect_timeout, self._max_frame, self._codes = connect_timeout, max_frame, codes
-        self._on_request, self._on_open, self._on_close = on_request, on_open, on_close
+        self._on_request, self._may_open = on_request, may_open
+        self._on_open, self._on_close = on_open, on_close
         self._opaque = count(1)
         self._waiting: dict[int, asyncio.Future[Command]] = {}
         self._writer: asyncio.StreamWriter | None = None
@@ -110,6 +116,11 @@ class Connection:
     def is_open(self) -> bool:
         """Whether it is open now, as far as is known."""
         return self._writer is not None
+
+    @property
+    def has_answered(self) -> bool:
+        """Whether it is open now and a frame has come over it."""
+        return self.is_open and self.heard > -math.inf
 
     async def ask(
         self,
@@ -227,7 +238,10 @@ class Connection:
         try:
             async with asyncio.timeout(self._connect_timeout), self._opening:
                 if self._writer is None:
+                    if self._may_open is not None:
+                        self._may_open()
                     reader, self._writer = await self._open()
+                    self.heard = -math.inf
                     self._reading = asyncio.create_task(self._read(reader, self._writer))
                     if self._on_open is not None:
                         self._on_open()
@@ -271,8 +285,8 @@ class Connection:
                         reason = f"a frame of {length} bytes was announced; from 4 to {self._max_frame} are read"
                         return
                     data = await reader.readexactly(length)
-                self.heard = asyncio.get_running_loop().time()
                 self._hand_over(data, writer)
+                self.heard = asyncio.get_running_loop().time()
         except asyncio.IncompleteReadError as error:
             if error.partial:
                 reason = "the connection was closed in the midst of an answer"

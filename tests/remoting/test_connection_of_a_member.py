@@ -16,7 +16,6 @@ from rmqalloc.remoting import (
     ForbiddenRequestError,
     RemotingError,
     ResponseError,
-    SilentAddresses,
     SilentError,
 )
 from rmqalloc.remoting import connection as module
@@ -300,29 +299,6 @@ def test_a_silent_server_is_named():
         SilentError, match=r"127.0.0.1:\d+ did not answer within 5 s \(request HEART_BEAT\)"
     ):
         simulated_time.run(main())
-
-
-def test_a_silent_address_is_asked_again_after_ten_seconds_at_most():
-    now = 0.0
-    silent = SilentAddresses(lambda: now)
-    pauses = []
-    for _ in range(7):
-        silent.failed("a")
-        silent.failed("a")  # a second request that was under way
-        begun = now
-        while True:
-            try:
-                silent.check("a")
-                break
-            except RemotingError:
-                now += 0.5
-        pauses.append(now - begun)
-        silent.check("b")
-    assert pauses == [1, 2, 4, 8, 10, 10, 10]
-    silent.answered("a")
-    silent.failed("a")
-    now += 1
-    silent.check("a")
 
 
 def test_a_frame_says_what_it_is():

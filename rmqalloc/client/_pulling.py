@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -17,12 +18,15 @@ from rmqalloc.rebalance.driving import logged
 from rmqalloc.remoting import (
     ClientError,
     MessageModel,
+    RemotingError,
     ResponseCode,
     ResponseError,
     SubscriptionData,
 )
 from rmqalloc.remoting.bodies import MASTER_ID
-from rmqalloc.remoting.body_fields import answer_of
+from rmqalloc.remoting.body_fields import BodyError, answer_of
+from rmqalloc.remoting.connection import LostError, UnreachableError
+from rmqalloc.remoting.failing import NotAskedError
 from rmqalloc.remoting.message import Message, decode_messages, tagged
 from rmqalloc.remoting.pull_codec import PullAnswer, PullStatus
 
@@ -30,6 +34,9 @@ if TYPE_CHECKING:
     from rmqalloc.client._member_remoting import MemberRemoting
 
 AFTER_ERROR = 3_000
+AFTER_LOSS = 1
+"""Milliseconds after which a pull asks when its server is tried again: at once, but not within this turn of the loop."""
+
 WHILE_PAUSED = 1_000
 OVER_LIMIT = 50
 BROKER_OVER_LIMIT = 20
@@ -174,8 +181,14 @@ class PullService:
             )  # it is made at leisure
             log.log(level, "pulling %s from %d on failed: %s", queue, request.next_offset, error)
             return AFTER_ERROR
+        except (LostError, UnreachableError):
+            return AFTER_LOSS
+        except NotAskedError as error:  # whichever queue wakes first opens the connection for all
+            return math.ceil(error.wait * 1_000)
         except Exception as error:
-            log.warning("pulling %s from %d on failed: %s", queue, request.next_offset, error)
+            is_logged = isinstance(error, RemotingError) and not isinstance(error, BodyError)
+            level = logging.DEBUG if is_logged else logging.WARNING  # once for all of its queues
+            log.log(level, "pulling %s from %d on failed: %s", queue, request.next_offset, error)
             return AFTER_ERROR
         if process_queue.dropped:
             return 0

@@ -37,6 +37,9 @@ _SERVE_WITHIN = 5.0  # seconds that the other side may take to read an answer
 Handler = Callable[[Command], Command | Awaitable[Command | None] | None]
 """``on_request(command)``: what the other side asks; the answer, or None where there is none to give."""
 
+_NO_TLS = "this port speaks no TLS, and was asked with it (tls is set)"
+_TLS_RECORDS = (b"\x15\x03", b"\x16\x03")  # an alert, a handshake
+
 _SUCCESS = (ResponseCode.SUCCESS,)
 
 log = logging.getLogger(__name__)
@@ -48,6 +51,14 @@ class SilentError(RemotingError):
 
 class UnreachableError(RemotingError):
     """There is nobody to connect to."""
+
+
+class LostError(RemotingError):
+    """The connection ended before the answer came."""
+
+
+class NotRocketMQError(RemotingError):
+    """Who answers there speaks another protocol, or TLS where none was expected, or the reverse."""
 
 
 class Connection:
@@ -161,14 +172,13 @@ class Connection:
         self._waiting[opaque] = answer
         try:
             async with asyncio.timeout(timeout):
-                await self._send(writer, self._request(code, opaque, ext_fields, body))
+                with contextlib.suppress(OSError):  # the reading task knows why it ended
+                    await self._send(writer, self._request(code, opaque, ext_fields, body))
                 command = await answer
         except TimeoutError:
             raise SilentError(
                 f"{self.address} did not answer within {timeout:g} s (request {code.name})"
             ) from None
-        except OSError as error:
-            raise RemotingError(f"{self.address}: {_reason(error)}") from error
         finally:
             self._waiting.pop(opaque, None)
         if command.code not in accept:
@@ -196,7 +206,7 @@ class Connection:
                 f"{self.address} took no bytes within {timeout:g} s (request {code.name})"
             ) from None
         except OSError as error:
-            raise RemotingError(f"{self.address}: {_reason(error)}") from error
+            raise LostError(f"{self.address}: {_reason(error)}") from error
 
     async def open(self) -> None:
         """Open it, if it is not open."""
@@ -260,20 +270,26 @@ class Connection:
             return await _connected(host, port, self._tls)
         except TimeoutError:
             raise
-        except ssl.SSLCertVerificationError as error:
-            raise UnreachableError(
+        except (OSError, ValueError) as error:  # ValueError: no name server can be asked for a host
+            raise self._not_opened(error) from error
+
+    def _not_opened(self, error: Exception) -> RemotingError:
+        """Return the error of a connection that could not be opened."""
+        if isinstance(error, ssl.SSLCertVerificationError):
+            return UnreachableError(
                 f"{self.address} has a certificate that does not verify: {error.verify_message}"
-            ) from error
-        except (
-            OSError,
-            ValueError,
-        ) as error:  # ValueError: a host that no name server can be asked for
-            raise UnreachableError(
-                f"{self.address} could not be reached: {_reason(error)}"
-            ) from error
+            )
+        if isinstance(error, ssl.SSLError) and error.reason == "WRONG_VERSION_NUMBER":
+            return NotRocketMQError(f"{self.address}: {_NO_TLS}")
+        if self._tls is not None and isinstance(error, (ssl.SSLEOFError, ConnectionResetError)):
+            return UnreachableError(
+                f"{self.address} closed the connection while TLS was agreed on, as ports without TLS do (tls is set)"
+            )
+        return UnreachableError(f"{self.address} could not be reached: {_reason(error)}")
 
     async def _read(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Hand answers to those who wait, and requests to the handler, until the connection ends."""
+        kind: type[RemotingError] = LostError
         reason, defect = "the connection was closed", None
         try:
             while True:
@@ -282,6 +298,9 @@ class Connection:
                     begun += await reader.readexactly(3)
                     length = int.from_bytes(begun, signed=True)
                     if not 4 <= length <= self._max_frame:
+                        if not self.has_answered and (spoken := _spoken(begun)) is not None:
+                            kind, reason = NotRocketMQError, spoken
+                            return
                         reason = f"a frame of {length} bytes was announced; from 4 to {self._max_frame} are read"
                         return
                     data = await reader.readexactly(length)
@@ -290,6 +309,8 @@ class Connection:
         except asyncio.IncompleteReadError as error:
             if error.partial:
                 reason = "the connection was closed in the midst of an answer"
+            elif not self.has_answered:
+                reason = "the connection was closed before any answer, as ports of other protocols and of TLS do"
         except TimeoutError:
             reason = f"a frame did not end within {FRAME_WITHIN:g} s"
         except (OSError, Error) as error:
@@ -299,17 +320,21 @@ class Connection:
         ) as error:  # a defect, which those who wait get as it is: nobody awaits this task
             defect = error
         finally:
-            self._ended(writer, reason, defect)
+            self._ended(writer, reason, kind, defect)
 
     def _ended(
-        self, writer: asyncio.StreamWriter, reason: str, defect: Exception | None = None
+        self,
+        writer: asyncio.StreamWriter,
+        reason: str,
+        kind: type[RemotingError] = LostError,
+        defect: Exception | None = None,
     ) -> None:
         """Take leave of a connection; what waits for an answer on it gets an error."""
         self._writer = None
         writer.close()
         for waiting in self._waiting.values():
             if not waiting.done():
-                waiting.set_exception(defect or RemotingError(f"{self.address}: {reason}"))
+                waiting.set_exception(defect or kind(f"{self.address}: {reason}"))
         if self._on_close is not None:
             self._on_close(reason)
 
@@ -405,6 +430,20 @@ async def _addresses(host: str, port: int) -> list[str]:
 
     threading.Thread(target=look_up, name="rmqalloc-names", daemon=True).start()
     return await found
+
+
+def _spoken(begun: bytes) -> str | None:
+    """Return what the first bytes of a port say it speaks; None where that is not known.
+
+    RocketMQ begins with the length of a frame. Text makes that longer than any frame.
+    """
+    if begun == b"HTTP":
+        return "this port speaks HTTP, not RocketMQ"
+    if begun[:2] in _TLS_RECORDS:
+        return "this port speaks TLS, and was asked without it (tls is not set)"
+    if all(0x20 <= byte < 0x7F for byte in begun):
+        return f"this port does not speak RocketMQ: its first bytes are {begun.decode()!r}"
+    return None
 
 
 def _failed(address: str, request: Command, error: Exception) -> Command:

@@ -10,9 +10,9 @@ from collections import defaultdict
 from collections.abc import Container
 
 from rmqalloc.remoting._response_codes import RemotingError
-from rmqalloc.remoting.connection import SilentError, UnreachableError
+from rmqalloc.remoting.connection import NotRocketMQError, SilentError, UnreachableError
 
-_MOST_FAILURES = {SilentError: 2, UnreachableError: 3}
+_MOST_FAILURES = {NotRocketMQError: 1, SilentError: 2, UnreachableError: 3}
 _MOST_BROKEN = 12
 """Tries in a row that a broken connection may spoil: one bad frame spoils those under way, and these are tried again."""
 

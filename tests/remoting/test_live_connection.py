@@ -113,7 +113,7 @@ def test_an_error_of_the_server():
         (raw(b""), "did not answer within 15 s"),
         (raw(b"", close=True), "the connection was closed"),
         (raw(struct.pack(">i", 100) + b"cut", close=True), "closed in the midst of an answer"),
-        (raw(b"HTTP/1.1 400 Bad Request\r\n\r\n"), "a frame of 1213486160 bytes was announced"),
+        (raw(b"HTTP/1.1 400 Bad Request\r\n\r\n"), "this port speaks HTTP, not RocketMQ"),
         (raw(struct.pack(">i", -5)), "a frame of -5 bytes"),
         (raw(struct.pack(">ii", 4, 9 << 24)), "serialisation 9 is not known"),
         (raw(struct.pack(">ii", 6, 2) + b"{]"), "not the JSON of a command"),

@@ -10,6 +10,7 @@ cluster. It sends no messages, and knows no transactions, POP or trace.
 import logging
 
 from rmqalloc.client.group_member import PushConsumer
+from rmqalloc.client.health import MemberHealth, Refusal, RefusedError
 from rmqalloc.client.member_codes import MemberCode
 from rmqalloc.client.member_settings import MemberSettings
 from rmqalloc.client.metrics import Histogram, MemberMetrics
@@ -49,12 +50,15 @@ __all__ = [
     "Histogram",
     "Listener",
     "MemberCode",
+    "MemberHealth",
     "MemberMetrics",
     "MemberSettings",
     "Message",
     "MessageModel",
     "PushConsumer",
     "ReconsumeLater",
+    "Refusal",
+    "RefusedError",
     "RemotingError",
     "ResponseError",
     "SuspendCurrentQueue",

@@ -8,6 +8,7 @@ import asyncio
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, TypeVar, Unpack
 
+from rmqalloc.client._outcomes import Outcomes, Subject
 from rmqalloc.client._pulled_queue import PulledQueue
 from rmqalloc.client._servers import AskOptions, Servers
 from rmqalloc.client.member_codes import MemberCode
@@ -18,6 +19,7 @@ from rmqalloc.remoting import (
     MessageModel,
     QueueAssignment,
     RemotingError,
+    ResponseError,
     SubscriptionData,
     TopicRouteData,
 )
@@ -25,6 +27,7 @@ from rmqalloc.remoting.assignment_codec import assignment_body, read_assignments
 from rmqalloc.remoting.body_fields import answer_of
 from rmqalloc.remoting.frames import Command
 from rmqalloc.remoting.heartbeat_codec import (
+    check_client_body,
     group_fields,
     heartbeat_body,
     read_client_ids,
@@ -69,14 +72,17 @@ class MemberRemoting:
         Connections.
     name_servers : list of str
         Asked in turn until one answers; the one that did is asked first from then on.
+    outcomes : Outcomes
+        Keeps what is refused.
 
     Notes
     -----
     ``org.apache.rocketmq.client.impl.MQClientAPIImpl``; time limits are Java's.
     """
 
-    def __init__(self, servers: Servers, name_servers: list[str]) -> None:
+    def __init__(self, servers: Servers, name_servers: list[str], outcomes: Outcomes) -> None:
         self._servers, self._name_servers = servers, list(name_servers)
+        self._outcomes = outcomes
 
     async def topic_route(self, topic: str) -> TopicRouteData:
         """Return the route of a topic, from the first name server that answers."""
@@ -88,6 +94,7 @@ class MemberRemoting:
                     MemberCode.GET_ROUTEINFO_BY_TOPIC,
                     lambda it: read_topic_route(it.body),
                     topic_route_fields(topic),
+                    subject=topic,
                 )
             except RemotingError as error:
                 failures.append(str(error))
@@ -111,9 +118,22 @@ class MemberRemoting:
 
     async def unregister_client(self, address: str, client_id: str, consumer_group: str) -> None:
         """Leave a group."""
-        await self._servers.ask(
-            address, MemberCode.UNREGISTER_CLIENT, unregister_fields(client_id, consumer_group)
-        )
+        fields = unregister_fields(client_id, consumer_group)
+        await self._asked(address, MemberCode.UNREGISTER_CLIENT, _nothing, fields)
+
+    async def check_client_config(
+        self, address: str, client_id: str, consumer_group: str, subscription: SubscriptionData
+    ) -> None:
+        """Raise `RefusedError` if a broker does not take a subscription; one that does not answer
+        says nothing against it.
+        """
+        body = check_client_body(client_id, consumer_group, subscription)
+        try:
+            await self._asked(
+                address, MemberCode.CHECK_CLIENT_CONFIG, _nothing, {}, body, subscription.topic
+            )
+        except (ResponseError, RemotingError):
+            self._outcomes.check()
 
     async def consumer_ids(self, address: str, consumer_group: str) -> list[str]:
         """Return the client ids of a group."""
@@ -157,8 +177,8 @@ class MemberRemoting:
         if oneway:
             await self._servers.tell(address, MemberCode.UNLOCK_BATCH_MQ, {}, body)
         else:
-            await self._servers.ask(
-                address, MemberCode.UNLOCK_BATCH_MQ, {}, body, timeout=UNLOCK_WITHIN
+            await self._asked(
+                address, MemberCode.UNLOCK_BATCH_MQ, _nothing, {}, body, timeout=UNLOCK_WITHIN
             )
 
     async def query_assignment(
@@ -173,15 +193,25 @@ class MemberRemoting:
         """Return the queues that a broker assigns to this client."""
         body = assignment_body(topic, consumer_group, client_id, strategy_name, model)
         return await self._asked(
-            address, MemberCode.QUERY_ASSIGNMENT, lambda it: read_assignments(it.body), {}, body
-        )  # fmt: skip
+            address,
+            MemberCode.QUERY_ASSIGNMENT,
+            lambda it: read_assignments(it.body),
+            {},
+            body,
+            topic,
+        )
 
     async def query_offset(self, address: str, consumer_group: str, queue: MessageQueue) -> int:
         """Return the stored offset."""
         fields = query_offset_fields(consumer_group, queue)
         return await self._asked(
-            address, MemberCode.QUERY_CONSUMER_OFFSET, _offset, fields, timeout=QUERY_OFFSET_WITHIN
-        )  # fmt: skip
+            address,
+            MemberCode.QUERY_CONSUMER_OFFSET,
+            _offset,
+            fields,
+            subject=queue,
+            timeout=QUERY_OFFSET_WITHIN,
+        )
 
     async def update_offset(
         self, address: str, consumer_group: str, queue: MessageQueue, offset: int
@@ -192,14 +222,15 @@ class MemberRemoting:
 
     async def max_offset(self, address: str, queue: MessageQueue) -> int:
         """Return the offset after the last message."""
-        return await self._asked(
-            address, MemberCode.GET_MAX_OFFSET, _offset, queue_request_fields(queue)
-        )
+        fields = queue_request_fields(queue)
+        return await self._asked(address, MemberCode.GET_MAX_OFFSET, _offset, fields, subject=queue)
 
     async def search_offset(self, address: str, queue: MessageQueue, timestamp: int) -> int:
         """Return the offset of the first message stored at a time or later."""
         fields = search_offset_fields(queue, timestamp)
-        return await self._asked(address, MemberCode.SEARCH_OFFSET_BY_TIMESTAMP, _offset, fields)
+        return await self._asked(
+            address, MemberCode.SEARCH_OFFSET_BY_TIMESTAMP, _offset, fields, subject=queue
+        )
 
     async def consumed(self, process_queue: PulledQueue, wait: int) -> bool:
         """Return whether the listener lets go of a queue within ``wait`` milliseconds; asked by
@@ -244,6 +275,7 @@ class MemberRemoting:
             MemberCode.PULL_MESSAGE,
             read_pull_answer,
             fields,
+            subject=queue,
             timeout=PULL_WITHIN,
             accept=PULL_CODES,
             always=True,
@@ -268,8 +300,8 @@ class MemberRemoting:
             broker_name=queue.broker_name,
             max_reconsume_times=max_reconsume_times,
         )
-        await self._servers.ask(
-            address, MemberCode.CONSUMER_SEND_MSG_BACK, fields, timeout=SEND_BACK_WITHIN
+        await self._asked(
+            address, MemberCode.CONSUMER_SEND_MSG_BACK, _nothing, fields, timeout=SEND_BACK_WITHIN
         )
 
     async def _asked(
@@ -279,12 +311,18 @@ class MemberRemoting:
         read: Callable[[Command], T],
         fields: Mapping[str, str],
         body: bytes = b"",
+        subject: Subject = "",
         **how: Unpack[AskOptions],
     ) -> T:
         """Return what an answer says; BodyError names the server where it cannot be read."""
-        answer = await self._servers.ask(address, code, fields, body, **how)
-        with answer_of(address, code.name):
-            return read(answer)
+        with self._outcomes.of(address, code, subject):
+            answer = await self._servers.ask(address, code, fields, body, **how)
+            with answer_of(address, code.name):
+                return read(answer)
+
+
+def _nothing(_answer: Command) -> None:
+    """Read nothing of an answer that only says that something was done."""
 
 
 def _offset(answer: Command) -> int:

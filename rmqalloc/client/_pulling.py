@@ -16,6 +16,7 @@ from rmqalloc.model import RETRY_PREFIX, MessageQueue
 from rmqalloc.rebalance import PopRequest, PullRequest, ReadOffsetType, Steps
 from rmqalloc.rebalance.driving import logged
 from rmqalloc.remoting import (
+    BodyError,
     ClientError,
     MessageModel,
     RemotingError,
@@ -24,7 +25,7 @@ from rmqalloc.remoting import (
     SubscriptionData,
 )
 from rmqalloc.remoting.bodies import MASTER_ID
-from rmqalloc.remoting.body_fields import BodyError, answer_of
+from rmqalloc.remoting.body_fields import answer_of
 from rmqalloc.remoting.connection import LostError, UnreachableError
 from rmqalloc.remoting.failing import NotAskedError
 from rmqalloc.remoting.message import Message, decode_messages, tagged
@@ -103,6 +104,7 @@ class PullService:
         )
         self._batch_size, self._interval, self._max_span = batch_size, interval, max_span
         self._suggested: dict[MessageQueue, int] = {}
+        self._reported: set[MessageQueue] = set()
         self._tasks: set[asyncio.Task[None]] = set()
         self._is_closed = False
 
@@ -173,23 +175,16 @@ class PullService:
             return AFTER_ERROR
         try:
             answer, messages = await self._asked(request, subscription)
-        except ResponseError as error:
-            if error.code == ResponseCode.FLOW_CONTROL:
-                return BROKER_OVER_LIMIT
-            level = (
-                logging.INFO if queue.topic.startswith(RETRY_PREFIX) else logging.WARNING
-            )  # it is made at leisure
-            log.log(level, "pulling %s from %d on failed: %s", queue, request.next_offset, error)
-            return AFTER_ERROR
         except (LostError, UnreachableError):
             return AFTER_LOSS
         except NotAskedError as error:  # whichever queue wakes first opens the connection for all
             return math.ceil(error.wait * 1_000)
         except Exception as error:
-            is_logged = isinstance(error, RemotingError) and not isinstance(error, BodyError)
-            level = logging.DEBUG if is_logged else logging.WARNING  # once for all of its queues
-            log.log(level, "pulling %s from %d on failed: %s", queue, request.next_offset, error)
+            if isinstance(error, ResponseError) and error.code == ResponseCode.FLOW_CONTROL:
+                return BROKER_OVER_LIMIT
+            self._report(request, error)
             return AFTER_ERROR
+        self._reported.discard(queue)
         if process_queue.dropped:
             return 0
         self._suggested[queue] = answer.suggested_broker_id
@@ -204,6 +199,20 @@ class PullService:
         ):  # nothing matched: what is passed over counts as consumed
             consumer.offset_store.update_offset(queue, request.next_offset, increase_only=True)
         return 0
+
+    def _report(self, request: PullRequest, error: Exception) -> None:
+        """Log why a pull failed: once, and where servers refuse or do not answer not even that, for
+        `Outcomes` and `Servers` have one line for all queues.
+        """
+        is_known = isinstance(error, ResponseError | RemotingError) and not isinstance(
+            error, BodyError
+        )
+        is_news = not is_known and request.queue not in self._reported
+        self._reported.add(request.queue)
+        level = logging.WARNING if is_news else logging.DEBUG
+        log.log(
+            level, "pulling %s from %d on failed: %s", request.queue, request.next_offset, error
+        )
 
     def _take(
         self, messages: list[Message], process_queue: PulledQueue, queue: MessageQueue

@@ -14,13 +14,16 @@ from rmqalloc import rebalance
 from rmqalloc.client._asyncio_driver import AsyncioDriver, LoopClock
 from rmqalloc.client._broker_requests import BrokerRequests
 from rmqalloc.client._concurrent_service import ConcurrentService
+from rmqalloc.client._lag import lags
 from rmqalloc.client._listener_workers import UserCode
 from rmqalloc.client._member_remoting import MemberRemoting
 from rmqalloc.client._ordered_service import OrderedService
+from rmqalloc.client._outcomes import Outcomes
 from rmqalloc.client._pulled_queue import PulledQueue
 from rmqalloc.client._pulling import PullService
 from rmqalloc.client._servers import Servers
 from rmqalloc.client._tally import Tally
+from rmqalloc.client.health import MemberHealth, RefusedError
 from rmqalloc.client.member_settings import MemberSettings
 from rmqalloc.model import MessageQueue
 from rmqalloc.rebalance import (
@@ -34,7 +37,7 @@ from rmqalloc.rebalance import (
 )
 from rmqalloc.rebalance.driving import nothing
 from rmqalloc.rebalance.validators import UNLIMITED
-from rmqalloc.remoting import ClientError
+from rmqalloc.remoting import ClientError, RemotingError, ResponseError
 from rmqalloc.remoting.frames import Command
 
 if TYPE_CHECKING:
@@ -43,6 +46,7 @@ if TYPE_CHECKING:
 MOST_TRIES = 16
 """Tries of a message that is not consumed in order, unless set otherwise."""
 
+_ADMITTED_WITHIN = 3.0
 _PASS_ENDS_WITHIN = 3.0
 _LEAVE_WITHIN = 20.0
 
@@ -65,6 +69,8 @@ class RunningMember:
     def __init__(self, settings: MemberSettings, name_servers: list[str], ip: str) -> None:
         self._settings = settings
         self.tally = Tally()
+        self._clock = LoopClock(asyncio.get_running_loop())
+        self._outcomes = Outcomes(settings.consumer_group, self._clock.now)
         self._servers = Servers(
             name_servers,
             settings.tls,
@@ -73,7 +79,7 @@ class RunningMember:
             self._asked,
             self._opened,
         )
-        self._remoting = MemberRemoting(self._servers, name_servers)
+        self._remoting = MemberRemoting(self._servers, name_servers, self._outcomes)
         self._driver = AsyncioDriver(self._remoting)
         self.consumer = self._made_consumer(ip)
         code = UserCode(settings.listener, settings.orderly)
@@ -125,13 +131,35 @@ class RunningMember:
         finally:
             self._seeks.discard(sought)
 
+    def health(self) -> MemberHealth:
+        """Return how it is doing now."""
+        failing = {address: failure.reason for address, failure in self._servers.failing().items()}
+        outcomes = self._outcomes
+        return MemberHealth(
+            tuple(self._servers.connected()),
+            failing,
+            outcomes.refused(),
+            lags(self.consumer),
+            dict(outcomes.heartbeats),
+        )
+
     async def start(self) -> None:
-        """Join the group; what was opened is closed where that fails."""
+        """Join the group, and let passes begin once brokers have admitted the member; what was
+        opened is closed where that fails.
+        """
         try:
             await self._driver.finish(self.consumer.start_steps())
+            brokers = set(self.consumer.client_factory.routes.addresses())
+            await self._outcomes.first_heartbeats(brokers, _ADMITTED_WITHIN)
+            self._outcomes.check()
+        except RefusedError:
+            await self.close()
+            raise
         except BaseException:
             await self._end()
             raise
+        self.consumer.is_admitted = True
+        self.consumer.client_factory.rebalance_immediately()
 
     async def close(self) -> None:
         """Hand over and end: first nothing new begins, then what is at work ends, then the
@@ -200,7 +228,7 @@ class RunningMember:
     def _made_consumer(self, ip: str) -> MemberConsumer:
         settings = self._settings
         manager = MQClientManager(
-            LoopClock(asyncio.get_running_loop()),
+            self._clock,
             lambda _factory: self._driver,
             profile=settings.profile,
             intervals=settings.intervals,
@@ -259,7 +287,9 @@ class RunningMember:
                 MOST_TRIES if most == UNLIMITED else most,
             )
         except Exception as error:
-            log.warning("%s offset %d was not sent back: %s", queue, message.queue_offset, error)
+            is_known = isinstance(error, ResponseError | RemotingError)
+            level = logging.DEBUG if is_known else logging.WARNING
+            log.log(level, "%s offset %d was not sent back: %s", queue, message.queue_offset, error)
             return False
         return True
 
@@ -326,3 +356,21 @@ class MemberConsumer(rebalance.PushConsumer):
     def __init__(self, tally: Tally, *arguments: Any, **settings: Any) -> None:
         super().__init__(*arguments, **settings)
         self.rebalance = MemberRebalance(self, tally)
+        self.is_admitted = False
+        """Whether brokers were given time to refuse it; it takes no queues before."""
+
+    def try_rebalance(self) -> Steps[bool]:
+        """Run one pass; False until it is admitted, and while paused."""
+        return super().try_rebalance() if self.is_admitted else nothing(False)
+
+    def _update_routes(self) -> Steps[None]:
+        """Ask for routes, and let a broker check what is no list of tags
+        (``MQClientInstance.checkClientInBroker``).
+        """
+        yield from super()._update_routes()
+        routes, client_id = self.client_factory.routes, self.client_factory.client_id
+        for subscription in list(self.subscriptions()):
+            address = routes.random_address(subscription.topic)
+            if subscription.expression_type != "TAG" and address is not None:
+                asked = (address, client_id, self.consumer_group, subscription)
+                yield Request("check_client_config", asked)

@@ -11,6 +11,7 @@ from rmqalloc.client._lag import lags
 from rmqalloc.client._running_member import RunningMember
 from rmqalloc.client._setting_checks import check_subscription
 from rmqalloc.client._tally import Tally
+from rmqalloc.client.health import MemberHealth
 from rmqalloc.client.member_settings import MemberSettings
 from rmqalloc.client.metrics import MemberMetrics, histogram_of
 from rmqalloc.errors import ArgumentError, ArgumentTypeError
@@ -108,6 +109,10 @@ class PushConsumer(MemberSettings):
             broker takes.
         RemotingError
             No name server answers.
+        RefusedError
+            A broker answered that the member lacks a permission, or that it does not take a
+            subscription by SQL92; a `ResponseError`. Brokers that do not answer, and topics without
+            a route, do not keep it from starting.
         """
         if self._member is not None:
             raise ClientError(f"a consumer of {self.consumer_group} starts once; make another one")
@@ -233,6 +238,18 @@ class PushConsumer(MemberSettings):
             pull=histogram_of(tally.pull),
             consume=histogram_of(tally.consume),
         )
+
+    def health(self) -> MemberHealth:
+        """Return how it is doing: who is connected, what is refused, how far it is behind.
+
+        Raises
+        ------
+        ClientError
+            It has not started.
+        """
+        if self._member is None:
+            raise ClientError(f"the consumer of {self.consumer_group} has not started")
+        return self._member.health()
 
     def _running(self) -> RunningMember:
         if self._member is None or self._member.consumer.state is not ServiceState.RUNNING:

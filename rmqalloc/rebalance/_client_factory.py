@@ -136,7 +136,7 @@ class MQClientFactory:
                 Exception
             ) as error:  # whatever it is, the other brokers are asked too and the client ends
                 refuse_defect(error)
-                log.info(
+                log.debug(
                     "%s could not leave %s at %s: %s",
                     self.client_id,
                     consumer_group,
@@ -362,7 +362,7 @@ class MQClientFactory:
         try:
             route: TopicRouteData = yield Request("topic_route", (topic,))
         except ResponseError as error:
-            log.info("%s has no route to %s: %s", self.client_id, topic, error)
+            log.debug("%s has no route to %s: %s", self.client_id, topic, error)
             return False
         if self.routes.is_overtaken(topic, number):
             return False
@@ -393,7 +393,7 @@ class MQClientFactory:
             client_ids: list[str] = yield Request("consumer_ids", (address, consumer_group))
         except Exception as error:
             refuse_defect(error)
-            log.info(
+            log.debug(
                 "%s cannot give %s the clients of %s: %s",
                 address,
                 self.client_id,

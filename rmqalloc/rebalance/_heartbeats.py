@@ -105,7 +105,7 @@ class Heartbeats:
                 yield Request("send_heartbeat", (address, heartbeat))
         except Exception as error:  # whatever it is, the other brokers get theirs
             refuse_defect(error)
-            log.info("heartbeat of %s to %s failed: %s", heartbeat.client_id, address, error)
+            log.debug("heartbeat of %s to %s failed: %s", heartbeat.client_id, address, error)
             return False
         return True
 

@@ -414,7 +414,7 @@ class RebalancePush(RebalanceImpl):
                 offset = yield from self.compute_pull_from_where_with_exception(request.queue)
             except Exception as error:
                 refuse_defect(error)
-                log.info(
+                log.debug(
                     "%s has no first offset of %s: %s", self.consumer_group, request.queue, error
                 )
                 return False

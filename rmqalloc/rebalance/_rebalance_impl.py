@@ -14,7 +14,7 @@ from rmqalloc.errors import refuse_defect
 from rmqalloc.model import RETRY_PREFIX, MessageQueue
 from rmqalloc.rebalance._requests import PopRequest, PullRequest, Queues
 from rmqalloc.rebalance.allocation import UnsortableError
-from rmqalloc.rebalance.driving import Request, Steps, nothing
+from rmqalloc.rebalance.driving import Request, Steps, level_of, nothing
 from rmqalloc.rebalance.process_queue import PopProcessQueue, ProcessQueue
 from rmqalloc.rebalance.queue_table import AnyProcessQueue, QueueTable
 from rmqalloc.remoting import (
@@ -120,7 +120,7 @@ class RebalanceImpl(ABC):
         try:
             return (yield from self.compute_pull_from_where_with_exception(queue))
         except ClientError as error:
-            log.info("no first offset of %s: %s", queue, error)
+            log.debug("no first offset of %s: %s", queue, error)
             return -1
 
     def client_rebalance(self, topic: str) -> bool:
@@ -169,9 +169,8 @@ class RebalanceImpl(ABC):
             except Exception as error:
                 refuse_defect(error)
                 if not topic.startswith(RETRY_PREFIX):
-                    log.warning(
-                        "pass of %s over %s failed", self.consumer_group, topic, exc_info=True
-                    )
+                    what = "pass of %s over %s failed"
+                    log.log(level_of(error), what, self.consumer_group, topic, exc_info=True)
                     balanced = False
         self.truncate_message_queue_not_my_topic()
         return balanced
@@ -231,7 +230,7 @@ class RebalanceImpl(ABC):
 
     def _report_null_route(self, topic: str) -> Steps[None]:
         """Report a topic without a route as an empty one, at every pass; its queues stay."""
-        log.info("%s has no route to %s", self.consumer_group, topic)
+        log.debug("%s has no route to %s", self.consumer_group, topic)
         if self.client_factory.profile.tells_null_route:
             yield from self.message_queue_changed(topic, _NOTHING, _NOTHING)
 
@@ -250,7 +249,7 @@ class RebalanceImpl(ABC):
             )
         except Exception as error:
             refuse_defect(error)
-            log.info("no assignment of %s for %s: %s", topic, self.consumer_group, error)
+            log.debug("no assignment of %s for %s: %s", topic, self.consumer_group, error)
             return False
         if assignments is None:
             return False
@@ -395,7 +394,7 @@ class RebalanceImpl(ABC):
             return (yield from self.compute_pull_from_where_with_exception(queue))
         except Exception as error:
             refuse_defect(error)
-            log.info("%s has no first offset of %s: %s", self.consumer_group, queue, error)
+            log.debug("%s has no first offset of %s: %s", self.consumer_group, queue, error)
             return -1
 
     # --- What the tables hold, and how queues leave them otherwise ---
@@ -514,7 +513,7 @@ class RebalanceImpl(ABC):
             )
         except Exception as error:
             refuse_defect(error)
-            log.info("%s did not lock %d queues of %s: %s", master, len(queues), group, error)
+            log.debug("%s did not lock %d queues of %s: %s", master, len(queues), group, error)
             return None
         return held
 
@@ -524,7 +523,7 @@ class RebalanceImpl(ABC):
             yield Request("unlock_batch", (master, group, client_id, queues, oneway))
         except Exception as error:
             refuse_defect(error)
-            log.info("%s did not unlock %d queues of %s: %s", master, len(queues), group, error)
+            log.debug("%s did not unlock %d queues of %s: %s", master, len(queues), group, error)
             return False
         return True
 

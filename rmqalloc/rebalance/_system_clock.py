@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from rmqalloc.errors import refuse_defect
-from rmqalloc.rebalance.driving import Lane, Steps
+from rmqalloc.rebalance.driving import Lane, Steps, level_of
 from rmqalloc.remoting.clock import Clock, Timer
 
 Result = TypeVar("Result")
@@ -84,7 +84,7 @@ class FixedRate:
         if error is not None:
             if isinstance(error, Exception):
                 refuse_defect(error)
-            log.warning("a periodic action failed", exc_info=error)
+            log.log(level_of(error), "a periodic action failed", exc_info=error)
         if not self._cancelled:
             self._due += self._period
             wait = self._due - self._clock.now()

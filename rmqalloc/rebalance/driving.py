@@ -20,6 +20,7 @@ from itertools import count
 from typing import Any, NamedTuple, Protocol, TypeVar, runtime_checkable
 
 from rmqalloc.errors import refuse_defect
+from rmqalloc.remoting import RemotingError
 
 T = TypeVar("T")
 
@@ -255,6 +256,18 @@ def _nobody_waits(_result: Any, _error: BaseException | None) -> None:
     """Stand for the ``done`` of a lane that has done nothing yet."""
 
 
+def level_of(error: BaseException) -> int:
+    """Return how important an error is to the log of a client: whoever answers its requests knows
+    already that a server does not answer.
+
+    Examples
+    --------
+    >>> logging.getLevelName(level_of(RemotingError("10.0.0.1:9876 did not answer")))
+    'DEBUG'
+    """
+    return logging.DEBUG if isinstance(error, RemotingError) else logging.WARNING
+
+
 def logged(what: str) -> Done:
     """Return a ``done`` for work that nobody waits for: its error is logged."""
 
@@ -262,6 +275,6 @@ def logged(what: str) -> Done:
         if error is not None:
             if isinstance(error, Exception):
                 refuse_defect(error)
-            log.warning("%s failed", what, exc_info=error)
+            log.log(level_of(error), "%s failed", what, exc_info=error)
 
     return done

@@ -167,7 +167,7 @@ class RemoteOffsetStore(OffsetStore):
             return NOT_FOUND if known else UNREADABLE
         except Exception as error:
             refuse_defect(error)
-            log.info("offset of %s for %s: %s", queue, self._consumer_group, error)
+            log.debug("offset of %s for %s: %s", queue, self._consumer_group, error)
             return UNREADABLE
         self.update_offset(queue, offset, increase_only=False)
         return offset
@@ -185,7 +185,7 @@ class RemoteOffsetStore(OffsetStore):
             yield Request("update_offset", (address, self._consumer_group, queue, offset))
         except Exception as error:
             refuse_defect(error)
-            log.info(
+            log.debug(
                 "offset %d of %s for %s was not stored: %s",
                 offset,
                 queue,

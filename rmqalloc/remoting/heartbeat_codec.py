@@ -1,5 +1,5 @@
-"""What a member says of itself: heartbeats (code 34), leaving a group (35), and the client ids that
-a broker lists (38).
+"""What a member says of itself: heartbeats (code 34), leaving a group (35), a subscription that a
+broker is to check (46), and the client ids that a broker lists (38).
 """
 
 from __future__ import annotations
@@ -61,6 +61,20 @@ def subscription_content(subscription: SubscriptionData) -> dict[str, Any]:
         "tagsSet": sorted(subscription.tags),
         "codeSet": sorted(subscription.codes),
     }
+
+
+def check_client_body(client_id: str, consumer_group: str, subscription: SubscriptionData) -> bytes:
+    """Return the body of a request to check a subscription; Java's ``CheckClientRequestBody``.
+
+    Examples
+    --------
+    >>> check_client_body("10.0.0.1@7", "billing", SubscriptionData("orders")).decode()[:44]
+    '{"clientId":"10.0.0.1@7","group":"billing","'
+    """
+    subscription_data = subscription_content(subscription)
+    return body_bytes(
+        {"clientId": client_id, "group": consumer_group, "subscriptionData": subscription_data}
+    )
 
 
 def read_heartbeat_reply(ext_fields: Mapping[str, str]) -> HeartbeatReply:

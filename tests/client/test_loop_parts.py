@@ -118,5 +118,5 @@ def test_the_address_of_this_machine():
 
 def test_codes_of_a_member_have_javas_numbers_and_are_more_than_reads():
     """And nothing that sends messages, makes topics or changes settings."""
-    assert sorted(MemberCode) == [11, 14, 15, 29, 30, 34, 35, 36, 38, 41, 42, 105, 400]
+    assert sorted(MemberCode) == [11, 14, 15, 29, 30, 34, 35, 36, 38, 41, 42, 46, 105, 400]
     assert {code for code in MemberCode if code in ReadCode.__members__.values()} == {38, 105, 400}

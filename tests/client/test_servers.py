@@ -10,6 +10,7 @@ from wire_cluster import WireCluster
 
 from rmqalloc import MessageQueue
 from rmqalloc.client._member_remoting import MemberRemoting
+from rmqalloc.client._outcomes import Outcomes
 from rmqalloc.client._servers import Servers
 from rmqalloc.remoting import HeartbeatData, RemotingError, ResponseError
 from rmqalloc.remoting.connection import SilentError
@@ -30,7 +31,9 @@ def run(work, credentials=None, **more):
             opened = []
             servers = Servers([cluster.name_server], None, credentials, "", nothing, opened.append)
             try:
-                remoting = MemberRemoting(servers, [*more.get("before", []), cluster.name_server])
+                remoting = MemberRemoting(
+                    servers, [*more.get("before", []), cluster.name_server], Outcomes("g", int)
+                )
                 await work(cluster, broker, cluster.addresses["broker-a"], servers, remoting)
             finally:
                 await servers.close()

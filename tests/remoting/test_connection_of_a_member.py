@@ -280,7 +280,9 @@ def test_who_opens_and_closes_is_reported():
             await asked(connection)
 
     simulated_time.run(main())
-    unanswered = "the connection was closed before any answer, as ports of other protocols and of TLS do"
+    unanswered = (
+        "the connection was closed before any answer, as ports of other protocols and of TLS do"
+    )
     assert said == ["open", unanswered, "open", "the connection was closed"]
 
 

@@ -37,6 +37,29 @@ MAGIC = -626843481
 FOUND, NOT_FOUND, MOVED = 0, 19, 21
 
 
+CLOSED, SILENT, GARBAGE = "closed", "silent", "garbage"
+"""What a server may do in place of an answer: close the connection, wait, send what nobody can read."""
+
+
+def refused_by(server, code):
+    """The answer to a request that a test refuses, None to others."""
+    how = server.refused.get(code)
+    if isinstance(how, str):
+        return Command({CLOSED: -1, SILENT: -2}.get(how, 0), 0, {"offset": "?"}, b"<html>")
+    return None if how is None else Command(how, remark="refused by the test")
+
+
+def send_answer(writer, command, answer):
+    """Answer a request, or do what `refused_by` says."""
+    if answer.code == -1:
+        writer.close()
+    elif answer.code != -2:
+        fields, body = answer.ext_fields, answer.body
+        writer.write(
+            encode(Command(answer.code, command.opaque, fields, body, answer.remark, RESPONSE))
+        )
+
+
 @dataclass
 class Stored:
     """A message in a broker's log."""
@@ -89,7 +112,9 @@ class WireBroker:
         self.frozen, self.slow = asyncio.Event(), set()
         self.frozen.set()
         self.refused = {}
-        """Codes of answers, by code of request."""
+        """Codes of answers, by code of request; or CLOSED, SILENT, GARBAGE."""
+        self.checked = []
+        """Bodies of requests to check a subscription."""
         self.channels, self.arrived = {}, asyncio.Condition()
         self.suggested = "0"
         self.waiting = 0
@@ -154,18 +179,13 @@ class WireBroker:
         if not self.slow or command.code in self.slow:
             await self.frozen.wait()
         try:
-            if command.code in self.refused:
-                raise ResponseError(self.refused[command.code], "refused by the test")
-            answer = await getattr(self, f"_on_{command.code}")(
+            answer = refused_by(self, command.code) or await getattr(self, f"_on_{command.code}")(
                 channel, command.ext_fields, command.body
             )
         except ResponseError as error:
             answer = Command(error.code, remark=error.remark)
         if not command.flag & ONEWAY:
-            fields, body = answer.ext_fields, answer.body
-            channel.writer.write(
-                encode(Command(answer.code, command.opaque, fields, body, answer.remark, RESPONSE))
-            )
+            send_answer(channel.writer, command, answer)
 
     # --- Requests ---
 
@@ -177,6 +197,10 @@ class WireBroker:
 
     async def _on_35(self, channel, fields, _body):
         self.half.unregister_client(channel, fields["clientID"], fields["consumerGroup"])
+        return Command(0)
+
+    async def _on_46(self, _channel, _fields, body):
+        self.checked.append(json.loads(body))
         return Command(0)
 
     async def _on_38(self, _channel, fields, _body):
@@ -297,6 +321,8 @@ class WireCluster:
         self.slaves = {}
         """Broker that serves as a slave, by the name of its master."""
         self.longest_poll = 0.2
+        self.refused = {}
+        """As that of a broker, for the name server."""
         self._places, self._numbers = {}, {}
         self._servers = []
 
@@ -328,20 +354,19 @@ class WireCluster:
                 command = decode(
                     await reader.readexactly(int.from_bytes(await reader.readexactly(4)))
                 )
-                route = self.route(command.ext_fields["topic"])
-                answer = Command(ResponseCode.TOPIC_NOT_EXIST, remark="no such topic") if route is None else Command(
-                    0, body=json.dumps(route_json(route)).encode())  # fmt: skip
-                writer.write(
-                    encode(
-                        Command(
-                            answer.code, command.opaque, {}, answer.body, answer.remark, RESPONSE
-                        )
-                    )
+                send_answer(
+                    writer, command, refused_by(self, command.code) or self._route_of(command)
                 )
         except (asyncio.IncompleteReadError, ConnectionError, asyncio.CancelledError):
             pass
         finally:
             writer.close()
+
+    def _route_of(self, command):
+        route = self.route(command.ext_fields["topic"])
+        if route is None:
+            return Command(ResponseCode.TOPIC_NOT_EXIST, remark="no such topic")
+        return Command(0, body=json.dumps(route_json(route)).encode())
 
     def route(self, topic):
         holders = [broker for broker in self.brokers.values() if topic in broker.half.topics]

@@ -17,6 +17,7 @@ from clusters.everyday.day import everyday
 from clusters.frozen_broker.reading import frozen_broker
 from clusters.incidents.plays import incidents
 from clusters.one_shot.states import one_shot
+from clusters.refusals.refusing import refusals
 
 PARTS = {
     "bad day": bad_day,
@@ -27,6 +28,7 @@ PARTS = {
     "one shot": one_shot,
     "alerts": alerts,
     "rolling": rolling,
+    "refusals": refusals,
     **BESIDE_JAVA,
 }
 QUICK = ("bad day", "frozen broker")

@@ -17,8 +17,8 @@ GROUPS, CREATE_USER, CREATE_ACL, UPDATE_ACL = 225, 3001, 3006, 3007
 def administer(
     address: str, code: int, fields: dict[str, str], content: Any, keys: Credentials | None = None
 ) -> None:
-    """Send one request and wait for its success."""
-    body = json.dumps(content).encode()
+    """Send one request and wait for its success; content that is no bytes is sent as JSON."""
+    body = content if isinstance(content, bytes) else json.dumps(content).encode()
     host, _, port = address.rpartition(":")
     with (
         socket.create_connection((host, int(port)), 20) as connection,

@@ -10,9 +10,9 @@ from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rmqalloc import rebalance
-from rmqalloc.client._listener_workers import Batch, Ended, ListenerWorkers, UserCode
+from rmqalloc.client._listener_workers import Batch, Ended, ListenerWorkers, Repeats, UserCode
 from rmqalloc.client._pulled_queue import PulledQueue
-from rmqalloc.client.results import CONSUME_SUCCESS, Outcome, ReconsumeLater
+from rmqalloc.client.results import CONSUME_SUCCESS, DEAD_LETTERS, Outcome, ReconsumeLater
 from rmqalloc.model import MessageQueue
 from rmqalloc.remoting import MessageModel
 
@@ -61,10 +61,11 @@ class ConcurrentService:
         batch_size: int,
         consume_timeout: float,
     ) -> None:
-        self._consumer, self._send_back = consumer, send_back
+        self._consumer, self._code, self._send_back = consumer, code, send_back
         self._batch_size, self._consume_timeout = batch_size, consume_timeout * 60
         self._workers = ListenerWorkers(code, n_workers, self._ended)
         self._tasks: set[asyncio.Task[None]] = set()
+        self._lost = Repeats()
         self._is_ending = False
         self._do(self._clean_expired())
 
@@ -95,16 +96,21 @@ class ConcurrentService:
         for task in [task for task in self._tasks if task.get_name() == _GIVES_BACK]:
             await asyncio.wait([task])
 
-    async def close(self) -> None:
-        """End everything at once."""
+    async def close(self, within: float = 0.0) -> None:
+        """End everything; an async listener may take ``within`` seconds to end once it is
+        cancelled.
+        """
+        self.stop()
+        await self._workers.close(within)
+        await self._code.close(within)
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
-        await self._workers.close()
 
     def _ended(self, batches: Ended) -> None:
         consumed: dict[PulledQueue, tuple[MessageQueue, list[Message]]] = {}
         now = self._consumer.manager.clock.now()
+        self._count(batches)
         for batch, outcome in batches:
             process_queue = batch.process_queue
             if process_queue.dropped:
@@ -115,11 +121,23 @@ class ConcurrentService:
         for process_queue, (queue, messages) in consumed.items():
             self._remove(messages, process_queue, queue)
 
+    def _count(self, batches: Ended) -> None:
+        tally, failure = self._code.tally, self._code.failure
+        n_consumed, add = 0, tally.consume.add
+        for batch, outcome in batches:
+            add(batch.spent)
+            if outcome is CONSUME_SUCCESS:
+                n_consumed += len(batch.messages)
+            elif outcome is failure:
+                tally.failed += len(batch.messages)
+        tally.consumed += n_consumed
+
     def _is_sent_back(self, batch: Batch, outcome: Outcome) -> bool:
         """Begin to give a batch back; False where nobody takes it, so that it counts as consumed."""
         if self._consumer.message_model is MessageModel.BROADCASTING:
-            log.warning("%d messages of %s were not consumed, and nobody delivers them again to a group that broadcasts",
-                        len(batch.messages), batch.queue)  # fmt: skip
+            if (due := self._lost.due(batch.queue.topic, len(batch.messages))) is not None:
+                log.warning("%d messages of %s were not consumed, and nobody delivers them again to a group that broadcasts",
+                            due.n_messages, batch.queue.topic)  # fmt: skip
             return False
         self._do(
             self._give_back(
@@ -139,6 +157,8 @@ class ConcurrentService:
             else:
                 message.reconsume_times += 1
                 kept.append(message)
+        if delay_level != DEAD_LETTERS:
+            self._code.tally.retried += len(batch.messages)
         if gone:
             self._remove(gone, process_queue, batch.queue)
         if kept and not process_queue.dropped:
@@ -176,6 +196,7 @@ class ConcurrentService:
                 return
             log.warning("%s offset %d was sent back: its listener has had it for %.0f minutes", batch.queue,
                         message.queue_offset, self._consume_timeout / 60)  # fmt: skip
+            self._code.tally.retried += 1
             self._remove([message], process_queue, batch.queue)
 
     def _do(self, work: Coroutine[Any, Any, None], name: str | None = None) -> None:

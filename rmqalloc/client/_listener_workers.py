@@ -8,6 +8,9 @@ meanwhile is reported in one go. Another thread joins it only where work still w
 later: a listener that blocks soon has as many threads as it may, a quick one keeps to a single
 thread. An async function runs in tasks of the loop, by the same rule: another task joins as soon as
 the first ones wait.
+
+A listener may never return. Its threads are daemons, so that neither the loop nor the process waits
+for them, and a task of it that goes on after it was cancelled has its coroutine closed.
 """
 
 from __future__ import annotations
@@ -16,13 +19,25 @@ import asyncio
 import contextlib
 import inspect
 import logging
+import math
+import threading
+import time
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
+from contextvars import ContextVar
+from functools import partial
+from queue import SimpleQueue
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from rmqalloc.client._pulled_queue import PulledQueue
-from rmqalloc.client.results import Listener, Outcome, failed, outcome_of
+from rmqalloc.client._tally import Tally
+from rmqalloc.client.results import (
+    Listener,
+    Outcome,
+    ReconsumeLater,
+    SuspendCurrentQueue,
+    outcome_of,
+)
 from rmqalloc.model import MessageQueue
 
 if TYPE_CHECKING:
@@ -30,6 +45,11 @@ if TYPE_CHECKING:
 
 _JOIN_AFTER = 0.001
 _BREATH = 32
+_MOST_CLOSES = 16
+_LOGGED_EVERY = 60.0
+_MOST_KINDS = 100
+
+T = TypeVar("T")
 
 log = logging.getLogger(__name__)
 
@@ -43,18 +63,30 @@ class UserCode:
         Plain or async.
     in_order : bool
         Kind of its answers.
+    tally : Tally, optional
+        Where its messages are counted.
+
+    Attributes
+    ----------
+    failure : Outcome
+        The outcome of messages for which it raised, or gave an answer that is none; no answer of
+        its own is this object.
     """
 
-    def __init__(self, listener: Listener, in_order: bool) -> None:
+    def __init__(self, listener: Listener, in_order: bool, tally: Tally | None = None) -> None:
         self._listener: Callable[..., Any] = listener
         self._in_order = in_order
+        self._failures = Repeats()
+        self._direct: set[asyncio.Task[Any]] = set()
+        self.tally = Tally() if tally is None else tally
         self.is_async = _is_async(listener)
+        self.failure: Outcome = SuspendCurrentQueue() if in_order else ReconsumeLater()
 
     def call(self, messages: Sequence[Message]) -> Outcome:
-        """Call a plain listener; an error of it is logged and counts as "later"."""
+        """Call a plain listener, in a thread; an error of it, `SystemExit` too, counts as "later"."""
         try:
             return outcome_of(self._listener(messages), self._in_order)
-        except Exception as error:
+        except BaseException as error:  # the thread has nobody else to tell
             return self._failed(error, messages)
 
     async def wait(self, messages: Sequence[Message]) -> Outcome:
@@ -70,26 +102,62 @@ class UserCode:
 
     async def directly(self, messages: Sequence[Message]) -> Outcome:
         """Call either kind outside of its turn, and let its error pass."""
-        answer = (
-            self._listener(messages)
-            if self.is_async
-            else asyncio.to_thread(self._listener, messages)
-        )
-        return outcome_of(await answer, self._in_order)
+        task = asyncio.get_running_loop().create_task(self._awaited(messages))
+        self._direct.add(task)
+        task.add_done_callback(self._direct.discard)
+        await asyncio.wait([task])  # who cancels this does not wait for the listener
+        return outcome_of(task.result(), self._in_order)
+
+    async def close(self, within: float = 0.0) -> None:
+        """End calls outside of their turn."""
+        await end_tasks(self._direct, within)
+
+    # --- From where it is called ---
+
+    @contextlib.contextmanager
+    def at_work(self) -> Iterator[None]:
+        """Let what the listener calls find out that it is called by the listener."""
+        call = _Call(self)
+        _call.set(call)
+        try:
+            yield
+        finally:
+            call.code = None
+
+    def is_caller(self) -> bool:
+        """Return True in a call of this listener, and in what such a call began, until it returns."""
+        call = _call.get()
+        return call is not None and call.code is self
+
+    def _called(self, messages: Sequence[Message]) -> Any:
+        with self.at_work():
+            return self._listener(messages)
+
+    async def _awaited(self, messages: Sequence[Message]) -> object:
+        if not self.is_async:
+            thread = DaemonThreads(1)
+            answer = thread.run(partial(self._called, messages))
+            thread.close()
+            return await answer
+        with self.at_work():
+            return await self._listener(messages)
 
     def _failed(self, error: BaseException, messages: Sequence[Message]) -> Outcome:
-        first = messages[0]
-        log.warning(
-            "a listener failed, its %d messages come again: %s, queue offset %d",
-            len(messages), first.topic, first.queue_offset, exc_info=error,
-        )  # fmt: skip
-        return failed(self._in_order)
+        place, first = _place(error), messages[0]
+        due = self._failures.due((type(error), place), len(messages))
+        if due is not None and due.is_first:
+            log.warning("a listener failed, its %d messages come again: %s, queue offset %d",
+                        due.n_messages, first.topic, first.queue_offset, exc_info=error)  # fmt: skip
+        elif due is not None:
+            log.warning("a listener failed again (%s, %s), %d more messages come again, the last of %s, queue offset %d",
+                        type(error).__name__, place, due.n_messages, first.topic, first.queue_offset)  # fmt: skip
+        return self.failure
 
 
 class Batch:
     """Messages of one queue that a listener is to be given together."""
 
-    __slots__ = ("begun", "messages", "process_queue", "queue")
+    __slots__ = ("begun", "messages", "process_queue", "queue", "spent")
 
     def __init__(
         self, messages: Sequence[Message], process_queue: PulledQueue, queue: MessageQueue
@@ -97,7 +165,7 @@ class Batch:
         self.messages = messages
         self.process_queue = process_queue
         self.queue = queue
-        self.begun = 0.0
+        self.begun = self.spent = 0.0
 
 
 Ended = list[tuple[Batch, Outcome]]
@@ -119,7 +187,7 @@ class ListenerWorkers:
     def __init__(self, code: UserCode, most: int, ended: Callable[[Ended], None]) -> None:
         self._code, self._most, self._report = code, most, ended
         self._loop = asyncio.get_running_loop()
-        self._threads = None if code.is_async else ThreadPoolExecutor(most, "rmqalloc-listener")
+        self._threads = None if code.is_async else DaemonThreads(most)
         self._tasks: set[asyncio.Task[None]] = set()
         self._waiting: deque[Batch] = deque()
         self._ended: deque[tuple[Batch, Outcome]] = deque()
@@ -148,14 +216,12 @@ class ListenerWorkers:
         """Wait until the listener has nothing at work."""
         await self._idle.wait()
 
-    async def close(self) -> None:
+    async def close(self, within: float = 0.0) -> None:
         """End its tasks; threads end with the call of the listener that they are in."""
         self.forget_waiting()
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await end_tasks(self._tasks, within)
         if self._threads is not None:
-            self._threads.shutdown(wait=False, cancel_futures=True)
+            self._threads.close()
 
     # --- In the loop ---
 
@@ -167,7 +233,7 @@ class ListenerWorkers:
         self._idle.clear()
         self._joins = True
         if self._threads is not None:
-            self._threads.submit(self._run_in_thread)
+            self._threads.do(self._run_in_thread)
             self._loop.call_later(_JOIN_AFTER, self._join_again)
         else:
             task = self._loop.create_task(self._run_in_loop())
@@ -195,42 +261,49 @@ class ListenerWorkers:
             self._report(ended)
 
     async def _run_in_loop(self) -> None:
-        n_done = 0
+        clock, n_done = self._loop.time, 0
         try:
-            while (batch := self._begin()) is not None:
-                try:
-                    self._ended.append((batch, await self._code.wait(batch.messages)))
-                finally:
-                    self._at_work.discard(batch)
-                n_done += 1
-                if not self._is_report_due:
-                    self._is_report_due = True
-                    self._loop.call_soon(self._report_ended)
-                if n_done % _BREATH == 0:
-                    await asyncio.sleep(0)
+            with self._code.at_work():
+                batch = self._begin(clock())
+                while batch is not None:
+                    try:
+                        outcome = await self._code.wait(batch.messages)
+                    finally:
+                        self._at_work.discard(batch)
+                    now = clock()
+                    batch.spent = now - batch.begun
+                    self._ended.append((batch, outcome))
+                    n_done += 1
+                    if not self._is_report_due:
+                        self._is_report_due = True
+                        self._loop.call_soon(self._report_ended)
+                    if n_done % _BREATH == 0:
+                        await asyncio.sleep(0)
+                        now = clock()
+                    batch = self._begin(now)
         finally:
             self._runner_ended()
 
     # --- In threads ---
 
-    def _run_in_thread(self) -> None:
-        call = self._code.call
-        try:
-            while (batch := self._begin()) is not None:
+    def _run_in_thread(self) -> Callable[[], None]:
+        """Take batches until none waits; return what the loop is to do then."""
+        call, clock = self._code.call, self._loop.time
+        with self._code.at_work():
+            batch = self._begin(clock())
+            while batch is not None:
                 outcome = call(batch.messages)
+                now = clock()
+                batch.spent = now - batch.begun
                 self._at_work.discard(batch)
                 self._ended.append((batch, outcome))
                 if not self._is_report_due:
                     self._is_report_due = True
-                    self._in_loop(self._report_ended)
-        finally:
-            self._in_loop(self._runner_ended)
+                    call_in(self._loop, self._report_ended)
+                batch = self._begin(now)
+        return self._runner_ended
 
-    def _in_loop(self, action: Callable[[], None]) -> None:
-        with contextlib.suppress(RuntimeError):  # the loop was closed before the listener returned
-            self._loop.call_soon_threadsafe(action)
-
-    def _begin(self) -> Batch | None:
+    def _begin(self, now: float) -> Batch | None:
         """Take the batch whose turn it is, queues that were given up aside. Deques and sets do each
         step as a whole.
         """
@@ -239,9 +312,163 @@ class ListenerWorkers:
                 pass
         except IndexError:
             return None
-        batch.begun = self._loop.time()
+        batch.begun = now
         self._at_work.add(batch)
         return batch
+
+
+class DaemonThreads:
+    """Threads that are started as they are needed and that nobody waits for, not even the end of
+    the process; `concurrent.futures` waits for its own.
+
+    Parameters
+    ----------
+    most : int
+        Threads at most.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most, self._loop = most, asyncio.get_running_loop()
+        self._work: SimpleQueue[Callable[[], Callable[[], None]] | None] = SimpleQueue()
+        self._n_threads = self._n_given = 0
+
+    def do(self, work: Callable[[], Callable[[], None]]) -> None:
+        """Call ``work()``, which raises nothing, in a thread, and in the loop what it returns."""
+        self._n_given += 1
+        self._work.put(work)
+        if self._n_threads < min(self._n_given, self._most):
+            self._n_threads += 1
+            name = f"rmqalloc-listener-{self._n_threads}"
+            threading.Thread(target=self._serve, name=name, daemon=True).start()
+
+    def run(self, work: Callable[[], T]) -> asyncio.Future[T]:
+        """Call ``work()`` in a thread; return its result to come."""
+        answer: asyncio.Future[T] = self._loop.create_future()
+
+        def working() -> Callable[[], None]:
+            try:
+                give: Callable[[], None] = partial(answer.set_result, work())
+            except BaseException as error:
+                give = partial(answer.set_exception, error)
+            return lambda: None if answer.done() else give()  # done: nobody waits any longer
+
+        self.do(working)
+        return answer
+
+    def close(self) -> None:
+        """Let each thread end after what was given to it."""
+        for _ in range(self._n_threads):
+            self._work.put(None)
+
+    def _serve(self) -> None:
+        while (work := self._work.get()) is not None:
+            call_in(self._loop, partial(self._ended, work()))
+
+    def _ended(self, action: Callable[[], None]) -> None:
+        self._n_given -= 1
+        action()
+
+
+def call_in(loop: asyncio.AbstractEventLoop, action: Callable[[], None]) -> None:
+    """Call something in a loop, from a thread; nothing if the loop was closed meanwhile."""
+    with contextlib.suppress(RuntimeError):
+        loop.call_soon_threadsafe(action)
+
+
+async def end_tasks(tasks: Collection[asyncio.Task[Any]], within: float) -> None:
+    """Cancel tasks, and close the coroutines of those that go on for longer than ``within`` seconds.
+
+    `asyncio.run` waits for every task, so one that a listener keeps at work would keep the process.
+    """
+    for task in (cancelled := list(tasks)):
+        task.cancel()
+    if not cancelled:
+        return
+    _ended, left = await asyncio.wait(cancelled, timeout=within)
+    for task in left:
+        log.warning("a listener goes on although it was cancelled; its coroutine is closed")
+        task.add_done_callback(_is_seen)
+        _close_coroutine(task)
+        task.cancel()
+    await asyncio.sleep(0)
+
+
+def _close_coroutine(task: asyncio.Task[Any]) -> None:
+    """Raise `GeneratorExit` where a task waits, as often as its coroutine waits again."""
+    coroutine = task.get_coro()
+    for _ in range(_MOST_CLOSES):
+        with contextlib.suppress(Exception):
+            coroutine.close()
+            return
+
+
+def _is_seen(task: asyncio.Task[Any]) -> None:
+    """Take the error of a task whose coroutine was closed, so that nobody misses it."""
+    if not task.cancelled():
+        task.exception()
+
+
+# From where something is called.
+
+
+class _Call:
+    """A call of a listener, or several in a row; ``code`` is None once they have returned."""
+
+    __slots__ = ("code",)
+
+    def __init__(self, code: UserCode) -> None:
+        self.code: UserCode | None = code
+
+
+_call: ContextVar[_Call | None] = ContextVar("rmqalloc_listener", default=None)
+
+
+# Failures, each kind of them written out once and counted from then on.
+
+
+class Due(NamedTuple):
+    """A line that the log is due: of how many messages, and whether it is the first of its kind."""
+
+    n_messages: int
+    is_first: bool
+
+
+class Repeats:
+    """Counts what happens again and again, so that each kind of it has one line in the log at once
+    and then one per minute at most; may be called from any thread.
+
+    Examples
+    --------
+    >>> repeats = Repeats()
+    >>> repeats.due("late", 3), repeats.due("late", 4)
+    (Due(n_messages=3, is_first=True), None)
+    """
+
+    def __init__(self) -> None:
+        self._kinds: dict[object, tuple[int, float]] = {}
+        self._lock = threading.Lock()
+
+    def due(self, kind: Hashable, n_messages: int) -> Due | None:
+        """Count messages; return what is to be logged, if a line is due."""
+        now = time.monotonic()
+        with self._lock:
+            if kind not in self._kinds and len(self._kinds) >= _MOST_KINDS:
+                kind = None  # all further kinds together
+            n_before, logged = self._kinds.get(kind, (0, -math.inf))
+            n_messages += n_before
+            is_due = now - logged >= _LOGGED_EVERY
+            self._kinds[kind] = (0, now) if is_due else (n_messages, logged)
+        return Due(n_messages, logged == -math.inf) if is_due else None
+
+
+def _place(error: BaseException) -> str:
+    """Return the line of code that raised an error."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    if trace is None:
+        return "nowhere"
+    return f"{trace.tb_frame.f_code.co_filename}:{trace.tb_lineno}"
 
 
 def _is_async(listener: object) -> bool:

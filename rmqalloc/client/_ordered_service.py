@@ -11,12 +11,13 @@ import asyncio
 import logging
 import time
 from collections.abc import Coroutine, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from rmqalloc import rebalance
 from rmqalloc.client._concurrent_service import SendBack
-from rmqalloc.client._listener_workers import UserCode
+from rmqalloc.client._listener_workers import DaemonThreads, UserCode, end_tasks
 from rmqalloc.client._pulled_queue import PulledQueue
 from rmqalloc.client.results import CONSUME_SUCCESS, DEAD_LETTERS, Outcome, SuspendCurrentQueue
 from rmqalloc.model import MessageQueue
@@ -30,6 +31,58 @@ _STRETCH = 0.005
 log = logging.getLogger(__name__)
 
 Batches = Sequence[Sequence["Message"]]
+
+
+class _Stretch:
+    """Batches of a queue that the listener is given one after the other, and what became of the
+    first of them: all but the last consumed.
+
+    Attributes
+    ----------
+    outcomes : list of Outcome
+        Outcomes of the first batches.
+    times : list of float
+        When the first call of the listener began, and when each call ended.
+    """
+
+    __slots__ = ("_end", "batches", "outcomes", "times")
+
+    def __init__(self, batches: Batches) -> None:
+        self.batches = batches
+        self.outcomes: list[Outcome] = []
+        self.times: list[float] = []
+        self._end = 0.0
+
+    def begin(self) -> None:
+        """Begin now."""
+        now = time.monotonic()
+        self.times.append(now)
+        self._end = now + _STRETCH
+
+    def ended(self, outcome: Outcome) -> None:
+        """Add the outcome of the next batch, whose call has ended now."""
+        self.times.append(time.monotonic())
+        self.outcomes.append(outcome)
+
+    @property
+    def next(self) -> Sequence[Message]:
+        """Return the batch that the listener was not given yet."""
+        return self.batches[len(self.outcomes)]
+
+    @property
+    def last(self) -> Sequence[Message]:
+        """Return the batch that it was given last."""
+        return self.batches[len(self.outcomes) - 1]
+
+    @property
+    def goes_on(self) -> bool:
+        """Return True if there is time for a further batch, and nothing that comes again."""
+        outcomes = self.outcomes
+        return (
+            len(outcomes) < len(self.batches)
+            and outcomes[-1] is CONSUME_SUCCESS
+            and self.times[-1] < self._end
+        )
 
 
 class OrderedService:
@@ -72,9 +125,7 @@ class OrderedService:
             suspend_time,
             max_reconsume_times,
         )
-        self._threads = (
-            None if code.is_async else ThreadPoolExecutor(n_workers, "rmqalloc-listener")
-        )
+        self._threads = None if code.is_async else DaemonThreads(n_workers)
         self._free = asyncio.Semaphore(n_workers)
         self._loop = asyncio.get_running_loop()
         self._tasks: set[asyncio.Task[None]] = set()
@@ -100,22 +151,27 @@ class OrderedService:
         if self._tasks:
             await asyncio.wait(self._tasks)
 
-    async def close(self) -> None:
-        """End everything at once; a thread ends with the call of the listener that it is in."""
+    async def close(self, within: float = 0.0) -> None:
+        """End everything; an async listener may take ``within`` seconds to end once it is
+        cancelled, and a thread ends with the call of the listener that it is in.
+        """
         self.stop()
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await end_tasks(self._tasks, within)
+        await self._code.close(within)
         if self._threads is not None:
-            self._threads.shutdown(wait=False, cancel_futures=True)
+            self._threads.close()
 
     def _begin(self, process_queue: PulledQueue, queue: MessageQueue, delay: int) -> None:
-        if not self._is_ending:
-            self._do(self._consume(process_queue, queue, delay))
+        """Begin to consume a queue, ``delay`` milliseconds from now."""
+        if self._is_ending:
+            return
+        if delay:
+            self._loop.call_later(delay / 1_000, self._begin, process_queue, queue, 0)
+        else:
+            self._do(self._consume(process_queue, queue))
 
-    async def _consume(self, process_queue: PulledQueue, queue: MessageQueue, delay: int) -> None:
+    async def _consume(self, process_queue: PulledQueue, queue: MessageQueue) -> None:
         """Consume a queue until it is empty, given up or suspended, or its lock is lost."""
-        await asyncio.sleep(delay / 1_000)
         locks = self._consumer.orderly_service
         while not (process_queue.dropped or self._is_ending):
             if locks is not None and not locks.may_consume(process_queue):
@@ -141,21 +197,36 @@ class OrderedService:
         """
         size = self._batch_size
         batches = [messages[i : i + size] for i in range(0, len(messages), size)]
-        outcomes = await self._called(batches, process_queue)
-        process_queue.last_consume_timestamp = self._consumer.manager.clock.now()
-        n_tried, last = len(outcomes), outcomes[-1] if outcomes else CONSUME_SUCCESS
-        if last is CONSUME_SUCCESS:
-            self._settle(
-                messages[: n_tried * size], messages[n_tried * size :], process_queue, queue
-            )
+        last: Outcome = CONSUME_SUCCESS
+        stretch, waits = _Stretch(batches), True
+        try:
+            await self._called(stretch, process_queue)
+            last = stretch.outcomes[-1]
+            waits = last is not CONSUME_SUCCESS and await self._must_wait(stretch.last, queue)
+        finally:  # a member that ends cancels this, and what the listener has finished counts
+            process_queue.last_consume_timestamp = self._consumer.manager.clock.now()
+            n_done = size * self._counted(stretch, waits)
+            self._settle(messages[:n_done], messages[n_done:], process_queue, queue)
+        if not waits:
             return None
-        n_good = (n_tried - 1) * size
-        if await self._must_wait(batches[n_tried - 1], queue):
-            self._settle(messages[:n_good], messages[n_good:], process_queue, queue)
-            pause = last if isinstance(last, SuspendCurrentQueue) else SuspendCurrentQueue()
-            return pause.bounded(self._suspend_time)
-        self._settle(messages[: n_tried * size], messages[n_tried * size :], process_queue, queue)
-        return None
+        pause = last if isinstance(last, SuspendCurrentQueue) else SuspendCurrentQueue()
+        return pause.bounded(self._suspend_time)
+
+    def _counted(self, stretch: _Stretch, waits: bool) -> int:
+        """Count what the listener was given; return how many batches are done with, those that come
+        again aside.
+        """
+        tally, outcomes = self._code.tally, list(stretch.outcomes)
+        for begun, ended in pairwise(stretch.times[: len(outcomes) + 1]):
+            tally.consume.add(ended - begun)
+        n_consumed = outcomes.count(CONSUME_SUCCESS)
+        tally.consumed += sum(map(len, stretch.batches[:n_consumed]))
+        if n_consumed == len(outcomes):
+            return n_consumed
+        n_messages = len(stretch.batches[n_consumed])
+        tally.failed += n_messages if outcomes[-1] is self._code.failure else 0
+        tally.retried += n_messages if waits else 0
+        return n_consumed + (not waits)
 
     def _settle(
         self,
@@ -193,38 +264,30 @@ class OrderedService:
 
     # --- The listener ---
 
-    async def _called(self, batches: Batches, process_queue: PulledQueue) -> list[Outcome]:
-        """Return the outcomes of the batches that the listener was given: the first ones, all but
-        the last consumed.
-        """
+    async def _called(self, stretch: _Stretch, process_queue: PulledQueue) -> None:
+        """Give batches to the listener until the stretch ends."""
         if self._threads is not None:
-            return await self._loop.run_in_executor(
-                self._threads, self._call_some, batches, process_queue
-            )
-        outcomes: list[Outcome] = []
+            await self._threads.run(partial(self._call_some, stretch, process_queue))
+            return
         async with self._free:
-            end = time.monotonic() + _STRETCH
-            while not outcomes or self._goes_on(outcomes, batches, process_queue, end):
-                outcomes.append(await self._code.wait(batches[len(outcomes)]))
+            stretch.begin()
+            with self._code.at_work():
+                while self._goes_on(stretch, process_queue):
+                    stretch.ended(await self._code.wait(stretch.next))
         await asyncio.sleep(0)
-        return outcomes
 
-    def _call_some(self, batches: Batches, process_queue: PulledQueue) -> list[Outcome]:
+    def _call_some(self, stretch: _Stretch, process_queue: PulledQueue) -> None:
         """Do the same in a thread."""
-        outcomes: list[Outcome] = []
-        end = time.monotonic() + _STRETCH
-        while not outcomes or self._goes_on(outcomes, batches, process_queue, end):
-            outcomes.append(self._code.call(batches[len(outcomes)]))
-        return outcomes
+        stretch.begin()
+        with self._code.at_work():
+            while self._goes_on(stretch, process_queue):
+                stretch.ended(self._code.call(stretch.next))
 
-    def _goes_on(
-        self, outcomes: list[Outcome], batches: Batches, process_queue: PulledQueue, end: float
-    ) -> bool:
+    def _goes_on(self, stretch: _Stretch, process_queue: PulledQueue) -> bool:
         locks = self._consumer.orderly_service
-        return (
-            len(outcomes) < len(batches)
-            and outcomes[-1] is CONSUME_SUCCESS
-            and time.monotonic() < end
+        return not stretch.outcomes or (
+            stretch.goes_on
+            and not self._is_ending
             and not process_queue.dropped
             and (locks is None or locks.may_consume(process_queue))
         )

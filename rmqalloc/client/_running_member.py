@@ -5,8 +5,10 @@ begin and end.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
-from collections.abc import Awaitable
+from collections import defaultdict
+from collections.abc import Awaitable, Iterator
 from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +27,7 @@ from rmqalloc.client._servers import Servers
 from rmqalloc.client._tally import Tally
 from rmqalloc.client.health import MemberHealth, RefusedError
 from rmqalloc.client.member_settings import MemberSettings
+from rmqalloc.errors import refuse_defect
 from rmqalloc.model import MessageQueue
 from rmqalloc.rebalance import (
     ClientIdentity,
@@ -37,7 +40,7 @@ from rmqalloc.rebalance import (
 )
 from rmqalloc.rebalance.driving import nothing
 from rmqalloc.rebalance.validators import UNLIMITED
-from rmqalloc.remoting import ClientError, RemotingError, ResponseError
+from rmqalloc.remoting import ClientError, MessageModel, RemotingError, ResponseError
 from rmqalloc.remoting.frames import Command
 
 if TYPE_CHECKING:
@@ -48,7 +51,11 @@ MOST_TRIES = 16
 
 _ADMITTED_WITHIN = 3.0
 _PASS_ENDS_WITHIN = 3.0
-_LEAVE_WITHIN = 20.0
+_LEAST_CLOSE = 0.1
+_CANCEL_WITHIN = 0.5
+_LEAVE_WITHIN = 2.0
+
+Queues = list[MessageQueue]
 
 log = logging.getLogger(__name__)
 
@@ -82,8 +89,8 @@ class RunningMember:
         self._remoting = MemberRemoting(self._servers, name_servers, self._outcomes)
         self._driver = AsyncioDriver(self._remoting)
         self.consumer = self._made_consumer(ip)
-        code = UserCode(settings.listener, settings.orderly)
-        self._service = self._made_service(code)
+        self._code = UserCode(settings.listener, settings.orderly, self.tally)
+        self._service = self._made_service(self._code)
         self._pulling = PullService(
             self.consumer,
             self._remoting,
@@ -94,9 +101,11 @@ class RunningMember:
             settings.consume_concurrently_max_span,
         )
         self.consumer.dispatcher = self._pulling
-        self._requests = BrokerRequests(self.consumer, code, settings, name_servers)
+        self._requests = BrokerRequests(self.consumer, self._code, settings, name_servers)
         self._seeks: set[asyncio.Future[dict[MessageQueue, int]]] = set()
         self._is_closed = False
+        self._starting: asyncio.Task[None] | None = None
+        self._closing: asyncio.Task[None] | None = None
 
     def subscribe(self, topic: str, expression: str, expression_type: str) -> None:
         """Subscribe to a topic, with heartbeats that report it once it runs."""
@@ -147,67 +156,115 @@ class RunningMember:
         """Join the group, and let passes begin once brokers have admitted the member; what was
         opened is closed where that fails.
         """
+        self._starting = asyncio.create_task(self._join())
         try:
-            await self._driver.finish(self.consumer.start_steps())
-            brokers = set(self.consumer.client_factory.routes.addresses())
-            await self._outcomes.first_heartbeats(brokers, _ADMITTED_WITHIN)
-            self._outcomes.check()
-        except RefusedError:
-            await self.close()
+            await self._starting
+        except BaseException as error:
+            if isinstance(error, RefusedError):
+                await self.close(self._settings.close_within)
+            elif self._closing is None:
+                await self._end()
+            elif isinstance(error, asyncio.CancelledError):
+                group = self.consumer.consumer_group
+                raise ClientError(f"a consumer of {group} was closed while it started") from None
             raise
-        except BaseException:
-            await self._end()
-            raise
+
+    async def _join(self) -> None:
+        await self._driver.finish(self.consumer.start_steps())
+        brokers = set(self.consumer.client_factory.routes.addresses())
+        await self._outcomes.first_heartbeats(brokers, _ADMITTED_WITHIN)
+        self._outcomes.check()
         self.consumer.is_admitted = True
         self.consumer.client_factory.rebalance_immediately()
 
-    async def close(self) -> None:
-        """Hand over and end: first nothing new begins, then what is at work ends, then the
-        membership does.
+    async def close(self, timeout: float) -> None:
+        """Hand over and end within ``timeout`` seconds, see `PushConsumer.close`; whoever is
+        cancelled here does not stop it.
         """
-        if self._is_closed:
-            return
-        self._is_closed = True
-        try:
+        if self._closing is None:
+            if self._is_closed:  # it has not come to a start
+                return
+            self._is_closed = True
             self.consumer.pause()
             self._service.stop()
+            self._closing = asyncio.create_task(self._close(max(timeout, _LEAST_CLOSE)))
+        if not self._code.is_caller():
+            await asyncio.shield(self._closing)
+
+    async def _close(self, timeout: float) -> None:
+        """What is at work ends, then the membership does.
+
+        Leaving has a quarter of the time for itself, up to 2 s: what is at work cannot use it up.
+        """
+        end = asyncio.get_running_loop().time() + timeout
+        leaves, cancels = min(_LEAVE_WITHIN, timeout / 4), min(_CANCEL_WITHIN, timeout / 20)
+        at_work = timeout - leaves - cancels
+        try:
+            if self._starting is not None:
+                self._starting.cancel()
             await self._pulling.close()
-            await self._passes_end()
-            await self._listener_ends()
-            await self._leave()
+            await asyncio.gather(
+                self._passes_end(min(at_work, _PASS_ENDS_WITHIN)), self._listener_ends(at_work)
+            )
+            await self._service.close(cancels)
+            await self._leave(end)
         finally:
             await self._end()
 
-    async def _passes_end(self) -> None:
+    async def _passes_end(self, within: float) -> None:
         """Wait until no pass is at work, so that none locks a queue after all locks were given
         back.
         """
         if self.consumer.state is not ServiceState.RUNNING:
             return
         ended = asyncio.Event()
-        self.consumer.client_factory.lanes.rebalance.do(
-            nothing(None), lambda _result, _error: ended.set()
-        )
-        await _within(_PASS_ENDS_WITHIN, ended.wait(), "a pass has not ended")
+        self.consumer.client_factory.after_passes(ended.set)
+        await _within(within, ended.wait(), "a pass has not ended")
 
-    async def _listener_ends(self) -> None:
+    async def _listener_ends(self, within: float) -> None:
         what = f"the listener of {self.consumer.consumer_group} has not returned; its messages are delivered again"
-        await _within(self._settings.close_within, self._service.idle(), what)
+        await _within(within, self._service.idle(), what)
 
-    async def _leave(self) -> None:
+    async def _leave(self, end: float) -> None:
+        """Leave at all brokers side by side, so that a frozen one costs nothing at the others."""
+        consumer = self.consumer
+        if consumer.state is not ServiceState.RUNNING:
+            return
+        consumer.halt()
+        consumer.client_factory.consumers.clear()  # no heartbeat registers it again
+        factory, by_master = consumer.client_factory, defaultdict[str | None, Queues](list)
+        if consumer.message_model is MessageModel.BROADCASTING:
+            await self._driver.finish(consumer.persist_consumer_offset())  # one file
+        else:
+            for queue in consumer.rebalance.process_queue_table:
+                by_master[factory.routes.master_of(factory.routes.broker_of(queue))].append(queue)
+        leaving = [
+            self._leave_broker(it, by_master.pop(it, [])) for it in factory.routes.addresses()
+        ]
+        leaving += [self._store(queues) for queues in by_master.values()]
+        await _within(
+            max(end - asyncio.get_running_loop().time(), _LEAST_CLOSE),
+            asyncio.gather(*leaving),
+            "brokers were slow to let the client go; they find out by its connections",
+        )
+        factory.shutdown()
+        consumer.state = ServiceState.SHUTDOWN_ALREADY
+
+    async def _leave_broker(self, address: str, queues: Queues) -> None:
         """Store offsets before locks are given back, so that who locks a queue next reads the
         newest.
         """
-        leave = self._driver.finish(self._leaving())
-        await _within(
-            _LEAVE_WITHIN,
-            leave,
-            "brokers were slow to let the client go; they find out by its connections",
-        )
+        group, client_id = self.consumer.consumer_group, self.consumer.client_id
+        await self._store(queues)
+        if self.consumer.orderly and queues:
+            with _logged(address, "unlock queues"):
+                await self._remoting.unlock_batch(address, group, client_id, queues, oneway=False)
+        with _logged(address, "let the client go"):
+            await self._remoting.unregister_client(address, client_id, group)
 
-    def _leaving(self) -> Steps[None]:
-        yield from self.consumer.persist_consumer_offset()
-        yield from self.consumer.shutdown_steps()
+    async def _store(self, queues: Queues) -> None:
+        for queue in queues:
+            await self._driver.finish(self.consumer.offset_store.persist(queue))
 
     async def _end(self) -> None:
         """End everything at once."""
@@ -299,6 +356,16 @@ class RunningMember:
     def _opened(self, address: str) -> None:
         if hasattr(self.consumer, "client_factory") and not self._is_closed:
             self.consumer.client_factory.channel_active(address)
+
+
+@contextlib.contextmanager
+def _logged(address: str, what: str) -> Iterator[None]:
+    """Log an error of a broker that a client leaves, and go on."""
+    try:
+        yield
+    except Exception as error:
+        refuse_defect(error)
+        log.info("%s did not %s: %s", address, what, error)
 
 
 async def _within(seconds: float, work: Awaitable[object], otherwise: str) -> None:

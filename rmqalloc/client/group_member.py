@@ -49,6 +49,7 @@ class PushConsumer(MemberSettings):
         self._servers = name_servers(self.name_server)
         self._subscriptions: dict[str, tuple[str, str]] = {}
         self._member: RunningMember | None = None
+        self._is_closed = False
 
     def __repr__(self) -> str:
         name = "" if self.client_id is None else f" as {self.client_id}"
@@ -120,21 +121,44 @@ class PushConsumer(MemberSettings):
             raise ClientError(
                 f"a consumer of {self.consumer_group} subscribes to a topic before it starts"
             )
-        self._member = RunningMember(self, self._servers, await local_address(self._servers))
+        ip = await local_address(self._servers)
+        if self._is_closed:
+            raise ClientError(f"a consumer of {self.consumer_group} was closed before it started")
+        self._member = RunningMember(self, self._servers, ip)
         for topic, (expression, expression_type) in self._subscriptions.items():
             self._member.subscribe(topic, expression, expression_type)
         await self._member.start()
 
-    async def close(self) -> None:
-        """Leave the group and hand over.
+    async def close(self, timeout: float | None = None) -> None:
+        """Leave the group and hand over, within a time.
 
-        It stops passes and pulls, waits up to ``close_within`` seconds until the listener has
-        returned, stores offsets, gives locks back, unregisters at every broker, so that others take
-        over at once, and closes the connections. What the listener had not finished is delivered
-        again to others. Closing twice, or before `start`, does nothing.
+        It stops passes and pulls, waits until the listener has returned, stores offsets, gives
+        locks back, unregisters at every broker, so that others take over at once, and closes the
+        connections. The listener has the time that leaving does not need; what it has not finished
+        by then is delivered again to others. Neither this nor the end of the process waits for a
+        listener that does not return, unless it blocks the loop.
+
+        The first call counts: further ones, also at the same time, wait for the same end. Who
+        cancels a call no longer waits, and the end comes all the same. Called by the listener
+        itself it returns at once, so that this call of the listener can end. Before the end of
+        `start` it lets that fail.
+
+        Parameters
+        ----------
+        timeout : float, optional
+            Seconds in all, at least 0.1; ``close_within`` if not given.
+
+        Raises
+        ------
+        ArgumentError
+            The time is below zero.
         """
+        timeout = self.close_within if timeout is None else timeout
+        if not timeout >= 0:
+            raise ArgumentError(f"timeout is a number of seconds from 0 on, got {timeout}")
+        self._is_closed = True
         if self._member is not None:
-            await self._member.close()
+            await self._member.close(timeout)
 
     async def __aenter__(self) -> Self:
         await self.start()

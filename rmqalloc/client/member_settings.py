@@ -90,7 +90,7 @@ class MemberSettings:
     consume_timeout : float
         Minutes after which messages whose listener does not return are sent back; not in order.
     close_within : float
-        Seconds that `PushConsumer.close` waits for calls of the listener to end.
+        Seconds that `PushConsumer.close` takes at most, calls of the listener included.
     offset_directory : path, optional
         Where offsets of a broadcasting group are kept; ``~/.rocketmq_offsets`` if not given.
     queue_listener : callable, optional

@@ -138,8 +138,3 @@ def outcome_of(answer: object, in_order: bool) -> Outcome:
         "a listener returns None, CONSUME_SUCCESS, RECONSUME_LATER or SUSPEND_CURRENT_QUEUE_A_MOMENT, got "
         f"{message(repr(answer), 80)}"
     )
-
-
-def failed(in_order: bool) -> Outcome:
-    """Return what counts for a listener that raised."""
-    return SUSPEND_CURRENT_QUEUE_A_MOMENT if in_order else RECONSUME_LATER

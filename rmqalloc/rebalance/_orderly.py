@@ -55,14 +55,16 @@ class OrderlyService:
             ]
 
     def halt(self) -> None:
-        """Stop renewing; what is locked stays so until it runs out."""
+        """Stop renewing, and what `lock_later` has put off; what is locked stays so until it runs
+        out.
+        """
+        self._stopped = True
         for timer in self._timers:
             timer.cancel()
         self._timers = []
 
     def shutdown(self) -> Steps[None]:
-        """Stop renewing and unlock all; what `lock_later` has put off is not done any longer."""
-        self._stopped = True
+        """Stop as `halt` does and unlock all."""
         self.halt()
         if self._shares_queues:
             yield from self._impl.unlock_all(oneway=False)

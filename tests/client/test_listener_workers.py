@@ -1,6 +1,7 @@
 """Listeners at work: how many at once, in which order, and what becomes of those that fail."""
 
 import asyncio
+import contextlib
 import threading
 from dataclasses import dataclass
 from functools import partial
@@ -8,8 +9,8 @@ from functools import partial
 import pytest
 
 from rmqalloc import ArgumentError, MessageQueue
-from rmqalloc.client import PushConsumer
-from rmqalloc.client._listener_workers import Batch, ListenerWorkers, UserCode
+from rmqalloc.client import PushConsumer, _listener_workers
+from rmqalloc.client._listener_workers import Batch, Due, ListenerWorkers, Repeats, UserCode
 from rmqalloc.client._pulled_queue import PulledQueue
 from rmqalloc.client.results import (
     CONSUME_SUCCESS,
@@ -123,6 +124,47 @@ def test_failures_and_wrong_answers_come_again(caplog):
     assert "a failure of the user's" in caplog.text and "got True" in caplog.text
 
 
+def test_each_kind_of_failure_has_one_traceback_and_then_a_line_a_minute(caplog, monkeypatch):
+    now = [1_000.0]
+    monkeypatch.setattr(_listener_workers.time, "monotonic", lambda: now[0])
+    code = UserCode(lambda messages: {}[messages[0].topic], in_order=False)
+    other = UserCode(lambda messages: int("x"), in_order=False)
+    for second in range(150):
+        now[0] = 1_000.0 + second
+        assert code.call([Pulled(second), Pulled(second)]) is code.failure
+        other.call([Pulled(second, "topic")])
+    of_one = [
+        record
+        for record in caplog.records
+        if "KeyError" in record.getMessage() + str(record.exc_info)
+    ]
+    assert [record.exc_info is not None for record in of_one] == [True, False, False]
+    assert (
+        "again (KeyError, " in of_one[1].getMessage()
+        and "test_listener_workers.py:" in of_one[1].getMessage()
+    )
+    assert (
+        "120 more messages come again, the last of orders, queue offset 120"
+        in of_one[2].getMessage()
+    )
+    assert len(caplog.records) == 6
+
+
+def test_kinds_of_failures_take_bounded_memory():
+    repeats = Repeats()
+    found = [repeats.due(number, 1) for number in range(1_000)]
+    assert found[:102] == [Due(1, True)] * 101 + [None] and not any(found[101:])
+    assert len(repeats._kinds) == 101
+
+
+@pytest.mark.parametrize("error", [SystemExit, KeyboardInterrupt, asyncio.CancelledError])
+def test_what_would_end_a_thread_is_a_failure(error):
+    def listener(messages):
+        raise error
+
+    assert run(listener, batches(3)) == dict.fromkeys(range(3), RECONSUME_LATER)
+
+
 def test_a_cancelled_wait_inside_a_listener_is_its_failure():
     async def listener(messages):
         future = asyncio.get_running_loop().create_future()
@@ -170,6 +212,38 @@ def test_closing_does_not_wait_for_a_listener_that_hangs():
         await begun.wait()
         assert len(workers.at_work) == 1
         await workers.close()
+
+    asyncio.run(ran())
+    assert not returned, "it hangs still"
+    gate.set()
+
+
+@pytest.mark.parametrize("kind", ["plain", "async"])
+def test_a_direct_call_that_hangs_holds_nobody(kind):
+    gate, returned = threading.Event(), []
+
+    async def ran():
+        begun = asyncio.Event()
+        loop = asyncio.get_running_loop()
+
+        def plain(messages):
+            loop.call_soon_threadsafe(begun.set)
+            gate.wait(10)
+            returned.append(True)
+
+        async def stubborn(messages):
+            begun.set()
+            while True:
+                with contextlib.suppress(asyncio.CancelledError):
+                    await asyncio.sleep(10)
+
+        code = UserCode(plain if kind == "plain" else stubborn, in_order=False)
+        asked = asyncio.create_task(code.directly([Pulled(0)]))
+        await begun.wait()
+        asked.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await asked
+        await code.close()
 
     asyncio.run(ran())
     assert not returned, "it hangs still"

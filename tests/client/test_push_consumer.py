@@ -3,6 +3,7 @@ how it comes and goes.
 """
 
 import asyncio
+import time
 from collections import Counter
 
 import pytest
@@ -184,6 +185,49 @@ def test_in_order_what_fails_too_often_is_a_dead_letter():
             assert cluster.stored("g")[queue] == 3
 
     asyncio.run(run())
+
+
+@pytest.mark.parametrize("orderly", [False, True])
+@pytest.mark.parametrize("kind", ["plain", "async"])
+def test_each_message_is_counted(kind, orderly):
+    async def run():
+        async with WireCluster({"orders": 1}) as cluster:
+
+            def answer(messages):
+                number, again = int(messages[0].body), messages[0].reconsume_times
+                if number == 3 and not again:
+                    raise ValueError("three")
+                return RECONSUME_LATER if number == 5 and again < 2 else time.sleep(0.01)
+
+            async def waiting(messages):
+                return heard(messages)
+
+            heard = Heard(answer)
+            listener = heard if kind == "plain" else waiting
+            await cluster.put(cluster.queues()[0], *bodies(*range(10)))
+            settings = {"orderly": orderly, "suspend_current_queue_time": 10}
+            async with member(cluster, listener, **settings) as consumer:
+                await until(lambda: len(heard.messages) == 13)
+            tally = consumer._member.tally
+            assert (tally.consumed, tally.failed, tally.retried) == (10, 1, 3)
+            assert sum(tally.consume.counts) == 13 and sum(tally.consume.counts[2:]) >= 10
+            assert 0.1 <= tally.consume.total < 100
+
+    asyncio.run(run())
+
+
+def test_what_is_lost_to_a_group_that_broadcasts_is_logged_once(caplog, tmp_path):
+    async def run():
+        async with WireCluster({"orders": 1}) as cluster:
+            heard = Heard(lambda messages: RECONSUME_LATER)
+            await cluster.put(cluster.queues()[0], *bodies(*range(20)))
+            settings = {"message_model": MessageModel.BROADCASTING, "offset_directory": tmp_path}
+            async with member(cluster, heard.in_loop, **settings) as consumer:
+                await until(lambda: len(heard.messages) == 20)
+            assert consumer._member.tally.consumed == consumer._member.tally.retried == 0
+
+    simulated_time.run(run())
+    assert caplog.text.count("nobody delivers them again") == 1
 
 
 def test_broadcasting_members_each_read_all_and_keep_offsets_in_a_file(tmp_path):

@@ -231,7 +231,7 @@ def _advice(known: _Refused) -> str:
     if refusal.code is None:
         return ""
     if known.lacks_permission:
-        return "give credentials= of a user that may subscribe (SUB) to the group and its topics"
+        return "give credentials= of a user with SUB on the group and its topics (ACL 2.0: Sub and Get)"
     if refusal.code == ResponseCode.SUBSCRIPTION_PARSE_FAILED:
         return "correct the expression of the subscription"
     return _ADVICE.get((refusal.request, refusal.code), "")

@@ -332,11 +332,14 @@ def test_an_error_ends_steps_and_the_lane_goes_on():
     assert [str(error) for error in errors] == ["lost", "None"]
 
 
-def test_steps_that_nobody_waits_for_report_their_error(caplog):
+@pytest.mark.parametrize(("kind", "level"), [(ClientError, "WARNING"), (RemotingError, "DEBUG")])
+def test_steps_that_nobody_waits_for_report_their_error(kind, level, caplog):
+    caplog.set_level("DEBUG")
     held = Held()
     held.driver.drive(asking("a", []), logged("asking a"))
-    held.release(error=RemotingError("lost on the way"))
+    held.release(error=kind("lost on the way"))
     assert "asking a failed" in caplog.text and "lost on the way" in caplog.text
+    assert [record.levelname for record in caplog.records] == [level]
 
 
 def test_an_entry_returns_what_ended_at_once_and_reports_what_ends_later(caplog):
@@ -351,7 +354,7 @@ def test_an_entry_returns_what_ended_at_once_and_reports_what_ends_later(caplog)
     held.requests.clear()
     with pytest.raises(ClientError, match="drivers that block"):
         factory.finish(asking("later", []))
-    held.release(error=RemotingError("much later"))
+    held.release(error=ClientError("much later"))
     assert "much later" in caplog.text
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
@@ -106,24 +106,28 @@ class Acl2(Guarded):
 
     def set_up(self) -> None:
         """Make the users by requests."""
-        for name, permitted in USERS.items():
+        for name, (topic, group) in USERS.items():
             user = {"username": name, "password": SECRET, "userType": "Normal"}
             administer(self.address, CREATE_USER, {"username": name}, user, self.admin)
-            self._grant(CREATE_ACL, name, *permitted)
+            self._grant(CREATE_ACL, name, f"Topic:{topic}")
+            self._grant(UPDATE_ACL, name, f"Group:{group}")
 
     def permit(self, is_allowed: bool) -> None:
         """Change what the user may do."""
-        for topic_or_group, action in (("Topic:" + TOPIC, "Sub"), ("Group:" + GROUP, "Sub")):
-            self._update(
-                UPDATE_ACL, "allowed-user", topic_or_group, action if is_allowed else "Get"
-            )
+        actions = ("Sub", "Get") if is_allowed else ("Pub",)
+        for resource in (f"Topic:{TOPIC}", f"Group:{GROUP}"):
+            self._grant(UPDATE_ACL, "allowed-user", resource, actions)
 
-    def _grant(self, code: int, name: str, topic: str, group: str) -> None:
-        self._update(code, name, f"Topic:{topic}", "Sub")
-        self._update(UPDATE_ACL, name, f"Group:{group}", "Sub")
-
-    def _update(self, code: int, name: str, resource: str, action: str) -> None:
-        entry = {"resource": resource, "actions": [action], "sourceIps": [], "decision": "Allow"}
+    def _grant(
+        self, code: int, name: str, resource: str, actions: Sequence[str] = ("Sub", "Get")
+    ) -> None:
+        """Set the privileges of a user; the greatest offset of a queue takes Get."""
+        entry = {
+            "resource": resource,
+            "actions": list(actions),
+            "sourceIps": [],
+            "decision": "Allow",
+        }
         policies = [{"policyType": "CUSTOM", "entries": [entry]}]
         content = {"subject": f"User:{name}", "policies": policies}
         administer(self.address, code, {"subject": f"User:{name}"}, content, self.admin)

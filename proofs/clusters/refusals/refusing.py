@@ -29,7 +29,7 @@ RELEASES: dict[str, tuple[str | None, type[Guarded]]] = {
 LOOKS_AFTER = 20.0
 """Seconds until a member is looked at."""
 
-CHANGES_WITHIN = 70.0
+CHANGES_WITHIN = 50.0
 """Seconds in which a change of permissions is noticed: heartbeats leave every 30 s."""
 
 ALLOWED = ("allowed-user", SECRET)

@@ -7,6 +7,7 @@ import time
 from collections.abc import Collection, Mapping
 
 from rmqalloc import rebalance
+from rmqalloc.client._body_reader import BodyReader
 from rmqalloc.client._listener_workers import UserCode
 from rmqalloc.client._pulled_queue import PulledQueue
 from rmqalloc.client.member_settings import MemberSettings
@@ -60,6 +61,7 @@ class BrokerRequests:
     ) -> None:
         self._consumer, self._code = consumer, code
         self._settings, self._name_servers = settings, name_servers
+        self._bodies = BodyReader()
         self._started = consumer.manager.clock.now()
 
     async def answer(self, address: str, request: Command) -> Command | None:
@@ -79,7 +81,7 @@ class BrokerRequests:
             self._consumer.client_factory.notify_consumer_ids_changed(requested_group(request))
             return None
         if code is MemberRequestCode.RESET_CONSUMER_CLIENT_OFFSET:
-            self._reset(read_offset_reset(request))
+            self._reset(await self._bodies.read(read_offset_reset, request))
             return None
         if code is MemberRequestCode.GET_CONSUMER_STATUS_FROM_CLIENT:
             topic, group = read_status_request(request)

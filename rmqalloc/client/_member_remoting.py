@@ -8,6 +8,7 @@ import asyncio
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, TypeVar, Unpack
 
+from rmqalloc.client._body_reader import BodyReader
 from rmqalloc.client._outcomes import Outcomes, Subject
 from rmqalloc.client._pulled_queue import PulledQueue
 from rmqalloc.client._servers import AskOptions, Servers
@@ -83,6 +84,7 @@ class MemberRemoting:
     def __init__(self, servers: Servers, name_servers: list[str], outcomes: Outcomes) -> None:
         self._servers, self._name_servers = servers, list(name_servers)
         self._outcomes = outcomes
+        self._bodies = BodyReader()
 
     async def topic_route(self, topic: str) -> TopicRouteData:
         """Return the route of a topic, from the first name server that answers."""
@@ -270,16 +272,17 @@ class MemberRemoting:
             max_messages=max_messages,
             commit_offset=commit_offset,
         )
-        return await self._asked(
-            address,
-            MemberCode.PULL_MESSAGE,
-            read_pull_answer,
-            fields,
-            subject=queue,
-            timeout=PULL_WITHIN,
-            accept=PULL_CODES,
-            always=True,
-        )
+        with self._outcomes.of(address, MemberCode.PULL_MESSAGE, queue):
+            answer = await self._servers.ask(
+                address,
+                MemberCode.PULL_MESSAGE,
+                fields,
+                timeout=PULL_WITHIN,
+                accept=PULL_CODES,
+                always=True,
+            )
+            with answer_of(address, "PULL_MESSAGE"):
+                return read_pull_answer(answer)
 
     async def send_back(
         self,
@@ -318,7 +321,7 @@ class MemberRemoting:
         with self._outcomes.of(address, code, subject):
             answer = await self._servers.ask(address, code, fields, body, **how)
             with answer_of(address, code.name):
-                return read(answer)
+                return await self._bodies.read(read, answer)
 
 
 def _nothing(_answer: Command) -> None:

@@ -8,10 +8,12 @@ import asyncio
 import logging
 import math
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 from rmqalloc import rebalance
 from rmqalloc.client._pulled_queue import PulledQueue
+from rmqalloc.client._tally import Tally
 from rmqalloc.model import RETRY_PREFIX, MessageQueue
 from rmqalloc.rebalance import PopRequest, PullRequest, ReadOffsetType, Steps
 from rmqalloc.rebalance.driving import logged
@@ -25,10 +27,10 @@ from rmqalloc.remoting import (
     SubscriptionData,
 )
 from rmqalloc.remoting.bodies import MASTER_ID
-from rmqalloc.remoting.body_fields import answer_of
+from rmqalloc.remoting.body_fields import AnswerError, answer_of
 from rmqalloc.remoting.connection import LostError, UnreachableError
 from rmqalloc.remoting.failing import NotAskedError
-from rmqalloc.remoting.message import Message, decode_messages, tagged
+from rmqalloc.remoting.message import Message, MessageReader, tagged
 from rmqalloc.remoting.pull_codec import PullAnswer, PullStatus
 
 if TYPE_CHECKING:
@@ -41,6 +43,13 @@ AFTER_LOSS = 1
 WHILE_PAUSED = 1_000
 OVER_LIMIT = 50
 BROKER_OVER_LIMIT = 20
+BETWEEN_EMPTY = 50
+"""Milliseconds from a pull that brings nothing, and passes no offset, to the next one; brokers wait for messages, but
+need not.
+"""
+
+LOGGED_EVERY = 60.0
+"""Seconds between two lines of the log about messages of one queue that cannot be read."""
 
 log = logging.getLogger(__name__)
 
@@ -80,6 +89,8 @@ class PullService:
     max_span : int
         Offsets between the first and last message of a queue that waits here; not for consuming in
         order.
+    tally : Tally
+        Counts messages that cannot be read.
 
     Notes
     -----
@@ -95,6 +106,7 @@ class PullService:
         batch_size: int,
         interval: int,
         max_span: int,
+        tally: Tally,
     ) -> None:
         self._consumer, self._remoting, self._finish, self._service = (
             consumer,
@@ -103,8 +115,11 @@ class PullService:
             service,
         )
         self._batch_size, self._interval, self._max_span = batch_size, interval, max_span
+        self._tally = tally
         self._suggested: dict[MessageQueue, int] = {}
         self._reported: set[MessageQueue] = set()
+        self._undecodable: dict[MessageQueue, _Undecodable] = {}
+        self._large = asyncio.Lock()
         self._tasks: set[asyncio.Task[None]] = set()
         self._is_closed = False
 
@@ -188,17 +203,20 @@ class PullService:
         if process_queue.dropped:
             return 0
         self._suggested[queue] = answer.suggested_broker_id
+        has_passed = answer.next_begin_offset != request.next_offset
         request.next_offset = process_queue.next_offset = answer.next_begin_offset
         process_queue.max_offset = answer.max_offset
-        if answer.status is PullStatus.FOUND:
-            return self._take(messages, process_queue, queue)
+        if messages:
+            begins = process_queue.put(messages)
+            self._service.submit(messages, process_queue, queue, begins)
+            return self._interval
         if answer.status is PullStatus.OFFSET_ILLEGAL:
             self._move(request)
         elif (
             not process_queue.n_messages
         ):  # nothing matched: what is passed over counts as consumed
             consumer.offset_store.update_offset(queue, request.next_offset, increase_only=True)
-        return 0
+        return 0 if has_passed else BETWEEN_EMPTY
 
     def _report(self, request: PullRequest, error: Exception) -> None:
         """Log why a pull failed: once, and where servers refuse or do not answer not even that, for
@@ -213,14 +231,6 @@ class PullService:
         log.log(
             level, "pulling %s from %d on failed: %s", request.queue, request.next_offset, error
         )
-
-    def _take(
-        self, messages: list[Message], process_queue: PulledQueue, queue: MessageQueue
-    ) -> int:
-        if messages:
-            begins = process_queue.put(messages)
-            self._service.submit(messages, process_queue, queue, begins)
-        return self._interval
 
     def _move(self, request: PullRequest) -> None:
         """Give a queue up whose broker does not have the offset asked for; it comes back with the
@@ -263,15 +273,35 @@ class PullService:
             commit_offset,
         )
         with answer_of(address, "PULL_MESSAGE"):
-            messages = decode_messages(answer.body)
-        for message in messages:
+            _check_offsets(answer, request.next_offset)
+        reader = await self._read(answer, request)
+        if answer.offset_delta:
+            for message in reader.messages:
+                message.queue_offset += answer.offset_delta
+        for message in reader.messages:
             message.broker_name = queue.broker_name
-            message.queue_offset += answer.offset_delta
-        messages = tagged(messages, subscription.tags)  # brokers compare hashes
+        messages = tagged(reader.messages, subscription.tags)  # brokers compare hashes
         if queue.topic.startswith(RETRY_PREFIX):
             for message in messages:
                 message.topic = message.retry_topic or message.topic
-        return answer, messages
+        return replace(answer, next_begin_offset=reader.following + answer.offset_delta), messages
+
+    async def _read(self, answer: PullAnswer, request: PullRequest) -> MessageReader:
+        """Read the messages of an answer, and pass over those that cannot be read."""
+        delta = answer.offset_delta
+        begin, end = request.next_offset - delta, answer.next_begin_offset - delta
+        reader = MessageReader(answer.body, begin, end)
+        steps = reader.steps()
+        for _ in steps:
+            async with self._large:  # one at a time, so that their memory does not add up
+                for _ in steps:
+                    await asyncio.sleep(0)
+        if reader.n_undecodable:
+            self._tally.undecodable += reader.n_undecodable
+            self._undecodable.setdefault(request.queue, _Undecodable()).log(
+                request.queue, reader, delta
+            )
+        return reader
 
     async def _server(self, queue: MessageQueue) -> tuple[str, bool]:
         """Return the address to pull a queue from, as its broker suggested, and whether it is the
@@ -294,3 +324,34 @@ class PullService:
             if asks:
                 await self._finish(factory.update_topic_route(queue.topic))
         raise ClientError(f"broker {queue.broker_name!r} of {queue} is not known")
+
+
+def _check_offsets(answer: PullAnswer, offset: int) -> None:
+    """Refuse an answer after which the queue would be read again, or for ever at the same offset; a
+    queue that moved may go back.
+    """
+    least = {PullStatus.FOUND: offset + 1, PullStatus.OFFSET_ILLEGAL: 0}.get(answer.status, offset)
+    if answer.next_begin_offset < least:
+        raise AnswerError(
+            f"{answer.status.name} at offset {offset} goes on from {least} or later, got {answer.next_begin_offset}"
+        )
+
+
+class _Undecodable:
+    """Logs messages of one queue that cannot be read: the first one, then at most a line a minute."""
+
+    def __init__(self) -> None:
+        self._n_since = 0
+        self._next = 0.0
+
+    def log(self, queue: MessageQueue, reader: MessageReader, offset_delta: int) -> None:
+        """Log what a reader passed over, or count it."""
+        self._n_since += reader.n_undecodable
+        now = asyncio.get_running_loop().time()
+        if now < self._next:
+            return
+        log.warning(
+            "%s has a message at offset %d that cannot be read and is passed over, %d since the last line like this: %s",
+            queue, reader.first_undecodable + offset_delta, self._n_since, reader.first_error,
+        )  # fmt: skip
+        self._n_since, self._next = 0, now + LOGGED_EVERY

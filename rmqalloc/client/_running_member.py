@@ -99,6 +99,7 @@ class RunningMember:
             settings.pull_batch_size,
             settings.pull_interval,
             settings.consume_concurrently_max_span,
+            self.tally,
         )
         self.consumer.dispatcher = self._pulling
         self._requests = BrokerRequests(self.consumer, self._code, settings, name_servers)

@@ -46,6 +46,9 @@ def read_assignments(body: bytes) -> list[QueueAssignment] | None:
     """Return the queues of a member, None where it keeps what it has; Java's
     ``QueryAssignmentResponseBody``.
 
+    One assignment that cannot be read is an error of the whole answer, as in Java: a queue that was
+    left out would be given up. The member keeps the queues that it has.
+
     Examples
     --------
     >>> one = b'{"messageQueue":{"topic":"t","brokerName":"a","queueId":-1},"mode":"POP"}'

@@ -22,6 +22,9 @@ from rmqalloc.remoting.message import MessageError
 MAX_NAME = 4096
 """Characters of a name at most: RocketMQ's topics and groups have 255, ids of clients what a host and a process are called."""
 
+MAX_JSON = 2 << 20
+"""Bytes of a body of JSON that a member reads at most: 40,000 locked queues, or 60,000 client ids."""
+
 INT, LONG = 1 << 31, 1 << 63
 """Ends of the ranges of Java's ``int`` and ``long``."""
 
@@ -77,7 +80,22 @@ def pairs_text(pairs: Iterable[tuple[Any, Any]]) -> str:
 
 
 def body_content(body: bytes) -> Any:
-    """Return what a body of JSON holds, None for an empty one."""
+    """Return what a body of JSON holds, None for an empty one.
+
+    Raises
+    ------
+    AnswerError
+        It has more than `MAX_JSON` bytes.
+    JsonError
+        It is not JSON, not even as RocketMQ writes it.
+
+    Examples
+    --------
+    >>> body_content(b'{"consumerIdList":["x"]}')
+    {'consumerIdList': ['x']}
+    """
+    if len(body) > MAX_JSON:
+        raise AnswerError(f"a body of {len(body):,} bytes; at most {MAX_JSON:,} are read")
     return loads(body) if body else None
 
 

@@ -119,6 +119,9 @@ def read_client_ids(body: bytes) -> list[str]:
     """Return the client ids of a group, as a broker lists them; Java's
     ``GetConsumerListByGroupResponseBody``.
 
+    One id that cannot be read is an error of the whole list, as in Java: with one client left out,
+    its queues would be given to others. The client keeps the queues that it has.
+
     Examples
     --------
     >>> read_client_ids(b'{"consumerIdList":["y","x"]}')

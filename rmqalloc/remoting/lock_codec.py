@@ -33,6 +33,9 @@ def lock_body(consumer_group: str, client_id: str, queues: Iterable[MessageQueue
 def read_locked(body: bytes) -> set[MessageQueue]:
     """Return the queues that are now held; Java's ``LockBatchResponseBody``.
 
+    One queue that cannot be read is an error of the whole answer, as in Java: locks that are held
+    stay held until they expire, and are asked for again before.
+
     Examples
     --------
     >>> read_locked(b'{"lockOKMQSet":[{"topic":"orders","brokerName":"a","queueId":3}]}')

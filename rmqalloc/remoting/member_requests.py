@@ -23,7 +23,7 @@ from rmqalloc.remoting.body_fields import (
     whole_of,
 )
 from rmqalloc.remoting.frames import Command
-from rmqalloc.remoting.message import Message, MessageError, decode_messages
+from rmqalloc.remoting.message import Message, decode_message
 
 
 class MemberRequestCode(IntEnum):
@@ -61,6 +61,9 @@ class OffsetReset:
 
 def read_offset_reset(request: Command) -> OffsetReset:
     """Return what a request of code 220 asks for.
+
+    One offset that cannot be read is an error of the whole request, as in Java: an administrator
+    resets all queues or none.
 
     Examples
     --------
@@ -130,13 +133,11 @@ class DirectRequest:
 
 
 def read_direct_request(request: Command) -> DirectRequest:
-    """Return what a request of code 309 asks for; MessageError if its body is not one message."""
-    messages = decode_messages(request.body)
-    if len(messages) != 1:
-        raise MessageError(f"a message to be consumed was expected, got {len(messages)}")
-    return DirectRequest(
-        requested_group(request), messages[0], request.ext_fields.get("brokerName")
-    )
+    """Return what a request of code 309 asks for; MessageError if its body is not one message. A
+    batch stays one, as in Java.
+    """
+    message = decode_message(request.body)
+    return DirectRequest(requested_group(request), message, request.ext_fields.get("brokerName"))
 
 
 class DirectOutcome(Enum):

@@ -3,14 +3,22 @@
 A pull answers with hundreds of messages, of which a listener looks at few fields. So the fixed part
 of a message is read at once, and its body and properties are kept as bytes until somebody asks for
 them.
+
+A message that cannot be read costs itself. The first number of a message says where the next one
+begins, and it is believed if a message does begin there. Otherwise nothing behind it can be found
+in this answer, so the reader stops there, and the next pull begins behind it: the broker knows from
+its index where messages begin. Java's decoder gives the rest of the answer up instead.
+
+An answer costs bounded time and memory, whatever it holds: `MAX_MESSAGES` and `MAX_BODY`. What is
+beyond them is left to the next pull. Reading goes in steps of some milliseconds.
 """
 
 from __future__ import annotations
 
 import ipaddress
 import zlib
-from collections.abc import Callable, Collection, Iterable
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import dataclass, field
 from importlib import import_module
 from struct import Struct
 from struct import error as StructError
@@ -30,7 +38,16 @@ MAGIC_V1, MAGIC_V2 = -626843481, -626843477
 """Second number of a message; with the second, a topic may have more than 127 bytes. Java's ``MessageVersion``."""
 
 MAX_BODY = 64 << 20
-"""Bytes of a body at most, once it is decompressed; brokers take 4 MiB unless they are configured otherwise."""
+"""Bytes of a body at most, once it is decompressed, and of all batches of one answer; brokers take bodies of 4 MiB
+unless they are configured otherwise.
+"""
+
+MAX_MESSAGES = 8192
+"""Messages that are read of one answer at most, those in batches included; a pull asks for 1,024 at most."""
+
+_STEP = 256 << 10  # bytes of an answer in one step, a pull's usual bound: 2,900 messages at most
+_BATCH_STEP = 64 << 10  # bytes of a batch in one step: also 2,900 messages at most
+_CHUNK = 1 << 20  # bytes that are decompressed in one step
 
 TAGS, KEYS, UNIQUE_KEY, RETRY_TOPIC, REAL_TOPIC = (
     "TAGS",
@@ -55,6 +72,7 @@ _LAYOUTS = {
     for flags in (0, BORN_V6, STORE_V6, _V6)
 }
 _PLAIN, _SHORT = _LAYOUTS[0], Struct(">h")
+_MAGICS = {magic.to_bytes(4, signed=True) for magic in (MAGIC_V1, MAGIC_V2)}
 _INNER = Struct(
     ">iiiii"
 )  # of a message within another one: size, magic code, checksum, flag, length of the body
@@ -125,11 +143,9 @@ class Message:
         """The body as it was sent; decompressed at every call, so keep it. MessageError if that is
         not possible.
         """
-        return (
-            _decompressed(self.raw_body, self.sys_flag)
-            if self.sys_flag & COMPRESSED
-            else self.raw_body
-        )
+        if not self.sys_flag & COMPRESSED:
+            return self.raw_body
+        return b"".join(_chunks(self.raw_body, self.sys_flag, MAX_BODY))
 
     @property
     def properties(self) -> dict[str, str]:
@@ -201,8 +217,8 @@ class Message:
 
 
 def read_properties(data: bytes) -> dict[str, str]:
-    """Return properties by name; a part that is no pair is passed over, as by Java's
-    ``string2messageProperties``.
+    """Return properties by name; a part that is no pair is passed over and costs no other property,
+    as by Java's ``string2messageProperties``. Bytes that are not UTF-8 become U+FFFD.
 
     Examples
     --------
@@ -221,69 +237,283 @@ def decode_messages(data: bytes) -> list[Message]:
     """Return the messages of the body that a pull is answered with; Java's
     ``MessageDecoder.decodes``.
 
-    A last message that is cut is left out, as by Java; who pulls goes on after the last one that it
-    got. A batch that a producer sent as one is returned as the messages in it.
+    A last message that is cut is left out, as by Java. A batch that a producer sent as one is
+    returned as the messages in it. `MessageReader` passes over what cannot be read, and reads in
+    steps.
 
     Raises
     ------
     MessageError
-        Something else than a message stands there, or not even the first one is whole.
+        Something else than a message stands there, not even the first one is whole, or there are
+        more than `MAX_MESSAGES`.
 
     Examples
     --------
     >>> decode_messages(encode_message(Message("orders", b"42", b"TAGS\\x01paid\\x02", queue_offset=7)))[0].queue_offset
     7
     """
-    messages: list[Message] = []
-    at, end = 0, len(data)
-    while at < end:
+    reader = MessageReader(data)
+    for _ in reader.steps():
+        pass
+    error = reader.first_error or reader.stopped_by
+    if error is not None and not (reader.messages and isinstance(error, _CutError)):
+        raise error
+    return reader.messages
+
+
+def decode_message(data: bytes) -> Message:
+    """Return the one message that there is, whole and as it came: a batch stays one.
+
+    Raises
+    ------
+    MessageError
+        There is something else, or more.
+
+    Examples
+    --------
+    >>> decode_message(encode_message(Message("orders", b"42"))).body
+    b'42'
+    """
+    message, end = _message(data, 0)
+    if end < len(data):
+        raise MessageError(f"one message was expected, and {len(data) - end} bytes follow it")
+    return message
+
+
+class MessageReader:
+    """Reads the messages of an answer to a pull in steps, and passes over those that cannot be read.
+
+    Parameters
+    ----------
+    data : bytes
+        Body of the answer.
+    begin, end : int
+        Offset that the pull asked for, and the one that the answer names for the next pull. A
+        message with an offset outside of them cannot be read; messages of a batch before ``begin``
+        were pulled before.
+
+    Attributes
+    ----------
+    messages : list of Message
+        What was read.
+    n_undecodable : int
+        Messages that cannot be read. The rest of a batch counts once.
+    first_error : MessageError or None
+        Why the first of them cannot be read.
+    first_undecodable : int
+        Its offset: its own if that is possible, otherwise the one after the message before it.
+    following : int
+        Where the next pull begins: ``end``, or before it where the answer was not read to its end.
+    stopped_by : MessageError or None
+        Why it was not.
+
+    Examples
+    --------
+    >>> good, bad = encode_message(Message("orders", b"42")), bytearray(encode_message(Message("orders", queue_offset=1)))
+    >>> bad[4:8] = b"????"
+    >>> reader = MessageReader(good + bad + good, 0, 3)
+    >>> [*reader.steps()], len(reader.messages), reader.n_undecodable, reader.first_undecodable, reader.following
+    ([], 2, 1, 1, 3)
+    """
+
+    __slots__ = (
+        "_begin", "_data", "_end", "_n_unpacked", "_passed", "first_error", "first_undecodable", "following", "messages",
+        "n_undecodable", "stopped_by",
+    )  # fmt: skip
+
+    def __init__(self, data: bytes, begin: int = -(1 << 63), end: int = 1 << 63) -> None:
+        self._data, self._begin, self._end = data, begin, end
+        self._passed = begin - 1
+        self._n_unpacked = 0
+        self.messages: list[Message] = []
+        self.n_undecodable, self.first_undecodable = 0, begin
+        self.first_error: MessageError | None = None
+        self.following = end
+        self.stopped_by: MessageError | None = None
+
+    def steps(self) -> Iterator[None]:
+        """Read the answer; yields after each step that is not the last one."""
+        data, messages, begin, end = self._data, self.messages, self._begin, self._end
+        at, size, pause = 0, len(self._data), _STEP
+        while at < size:
+            try:
+                message, at = _message(data, at)
+            except MessageError as error:
+                at = self._behind(at, error)
+            else:
+                if message.sys_flag & _BATCH == _BATCH:
+                    yield from self._unwrap(message)
+                    if len(messages) > MAX_MESSAGES:
+                        break
+                elif begin <= message.queue_offset < end:
+                    messages.append(message)
+                else:
+                    self._pass(_misplaced(message, begin, end))
+            if at >= pause:
+                pause = at + _STEP
+                if len(messages) > MAX_MESSAGES:
+                    break
+                yield
+            if self.stopped_by is not None:
+                break
+        if len(messages) > MAX_MESSAGES:
+            self._stop(
+                messages[MAX_MESSAGES].queue_offset,
+                MessageError(f"an answer has more than {MAX_MESSAGES:,} messages"),
+            )
+            del messages[MAX_MESSAGES:]
+
+    @property
+    def _expected(self) -> int:
+        """The offset after everything that was read or passed."""
+        return (
+            max(self.messages[-1].queue_offset if self.messages else self._passed, self._passed) + 1
+        )
+
+    def _behind(self, at: int, error: MessageError) -> int:
+        """Pass over the message at a position and return where the next one begins; stop where that
+        is not known.
+        """
+        data = self._data
+        own = int.from_bytes(data[at + 20 : at + 28], signed=True)
+        offset = own if self._expected <= own < self._end else self._expected
+        following = at + int.from_bytes(data[at : at + 4], signed=True)
+        is_known = following > at and (
+            following == len(data) or data[following + 4 : following + 8] in _MAGICS
+        )
+        if is_known:
+            self._pass(error, offset)
+        elif at == 0:
+            self._pass(error, offset)
+            self._stop(offset + 1, error)
+        else:  # the next pull has it in front
+            self._stop(self._expected, error)
+        return following
+
+    def _pass(self, error: MessageError, offset: int | None = None) -> None:
+        """Count a message that cannot be read."""
+        offset = self._expected if offset is None else offset
+        if self.first_error is None:
+            self.first_error, self.first_undecodable = error, offset
+        self.n_undecodable += 1
+        self._passed = min(offset, self._end - 1)
+
+    def _stop(self, offset: int, error: MessageError) -> None:
+        """Leave the rest of the answer to a pull that begins at an offset."""
+        self.following, self.stopped_by = max(self._begin + 1, min(offset, self._end)), error
+
+    # --- Batches ---
+
+    def _unwrap(self, batch: Message) -> Iterator[None]:
+        """Read the messages in one; Java's ``MessageDecoder.decodeMessage``. One that cannot be
+        decompressed stays one message, which its listener finds out.
+        """
+        if batch.queue_offset >= self._end:  # it may begin before the offset that was asked for
+            self._pass(_misplaced(batch, self._begin, self._end))
+            return
+        parts: list[bytes] = []
+        if batch.sys_flag & COMPRESSED:
+            try:
+                for part in _chunks(batch.raw_body, batch.sys_flag, MAX_BODY - self._n_unpacked):
+                    parts.append(part)
+                    yield
+            except MessageError as error:
+                if self._n_unpacked and isinstance(error, _TooLongError):
+                    self._stop(self._expected, error)
+                elif batch.queue_offset >= self._begin:
+                    self.messages.append(batch)
+                return
+        data = b"".join(parts) if parts else batch.raw_body
+        self._n_unpacked += len(data)
+        yield from self._inner(batch, data)
+
+    def _inner(self, batch: Message, data: bytes) -> Iterator[None]:
+        at, pause, offset = 0, _BATCH_STEP, batch.queue_offset
+        bits = batch.sys_flag & ~(COMPRESSED | _BATCH)
         try:
-            message, at = _message(data, at)
-        except (StructError, IndexError) as error:
-            if not messages:
-                raise MessageError(f"the first message is cut: {end} bytes came") from error
-            break
-        if message.sys_flag & _BATCH == _BATCH:
-            messages += _unwrapped(message)
-        else:
-            messages.append(message)
-    return messages
+            while at < len(data):
+                _, _, _, flag, length = _INNER.unpack_from(data, at)
+                body_at = at + _INNER.size
+                properties_at = body_at + length + 2
+                at = properties_at + max(0, _SHORT.unpack_from(data, properties_at - 2)[0])
+                if length < 0 or at > len(data) or offset >= self._end:
+                    raise IndexError(at)
+                if offset >= self._begin:
+                    body, properties = data[body_at : properties_at - 2], data[properties_at:at]
+                    self.messages.append(
+                        Message(
+                            batch.topic, body, properties, batch.queue_id, offset, batch.commit_log_offset, bits, flag,
+                            batch.born_timestamp, batch.store_timestamp, batch.reconsume_times, zlib.crc32(body) & _CRC,
+                            batch.store_size, batch.prepared_transaction_offset, "",
+                            batch._born, batch._born_port, batch._store, batch._store_port,
+                        )
+                    )  # fmt: skip
+                offset += 1
+                if at >= pause:
+                    pause = at + _BATCH_STEP
+                    if len(self.messages) > MAX_MESSAGES:
+                        return
+                    yield
+        except (StructError, IndexError):
+            self._pass(
+                MessageError(f"the batch {batch.offset_msg_id} holds something else than messages")
+            )
+
+
+class _CutError(MessageError):
+    """The bytes end within a message."""
+
+
+class _TooLongError(MessageError):
+    """A body that becomes too long."""
+
+
+def _misplaced(message: Message, begin: int, end: int) -> MessageError:
+    return MessageError(
+        f"it claims offset {message.queue_offset}, the answer holds {begin} to {end - 1}"
+    )
 
 
 def _message(data: bytes, at: int) -> tuple[Message, int]:
-    """Return the message at a position, and where the next one begins; IndexError or struct.error
-    if it is cut.
-    """
-    values = _PLAIN.unpack_from(data, at)
-    layout = _PLAIN
-    if flags := values[7] & _V6:
-        layout = _LAYOUTS[flags]
-        values = layout.unpack_from(data, at)
-    (
-        size, magic, crc, queue_id, flag, queue_offset, physical, sys_flag, born_at, born, born_port,
-        stored_at, store, store_port, reconsumed, prepared, body_length,
-    ) = values  # fmt: skip
-    body_at = at + layout.size
-    topic_at = body_at + body_length
-    if magic == MAGIC_V1:
-        topic_at, topic_length = topic_at + 1, data[topic_at]
-    elif magic == MAGIC_V2:
-        topic_length = _SHORT.unpack_from(data, topic_at)[0]
-        topic_at += 2
-    else:
-        raise MessageError(
-            f"byte {at} begins no message: its magic code is {magic}, not {MAGIC_V1} or {MAGIC_V2}"
-        )
-    if body_length < 0 or topic_length < 0:
-        raise MessageError(
-            f"the message at byte {at} has a body of {body_length} and a topic of {topic_length} bytes"
-        )
-    properties_at = topic_at + topic_length + 2
-    end = properties_at + max(0, _SHORT.unpack_from(data, properties_at - 2)[0])
-    if end > len(data):
-        raise IndexError(end)
+    """Return the message at a position, and where the next one begins."""
     try:
+        values = _PLAIN.unpack_from(data, at)
+        layout = _PLAIN
+        if flags := values[7] & _V6:
+            layout = _LAYOUTS[flags]
+            values = layout.unpack_from(data, at)
+        (
+            size, magic, crc, queue_id, flag, queue_offset, physical, sys_flag, born_at, born, born_port,
+            stored_at, store, store_port, reconsumed, prepared, body_length,
+        ) = values  # fmt: skip
+        body_at = at + layout.size
+        topic_at = body_at + body_length
+        if magic == MAGIC_V1:
+            topic_at, topic_length = topic_at + 1, data[topic_at]
+        elif magic == MAGIC_V2:
+            topic_length = _SHORT.unpack_from(data, topic_at)[0]
+            topic_at += 2
+        else:
+            raise MessageError(
+                f"byte {at} begins no message: its magic code is {magic}, not {MAGIC_V1} or {MAGIC_V2}"
+            )
+        if body_length < 0 or topic_length < 0:
+            raise MessageError(
+                f"the message at byte {at} has a body of {body_length} and a topic of {topic_length} bytes"
+            )
+        properties_at = topic_at + topic_length + 2
+        end = properties_at + max(0, _SHORT.unpack_from(data, properties_at - 2)[0])
+        if end != at + size or end > len(data):
+            raise (
+                _CutError(_cut(data, at))
+                if at + size > len(data)
+                else MessageError(
+                    f"the message at byte {at} has {end - at} bytes and claims to have {size}"
+                )
+            )
         topic = intern(data[topic_at : properties_at - 2].decode())
+    except (StructError, IndexError):
+        raise _CutError(_cut(data, at)) from None
     except UnicodeDecodeError:
         raise MessageError(f"the topic of the message at byte {at} is not UTF-8") from None
     return Message(
@@ -292,38 +522,8 @@ def _message(data: bytes, at: int) -> tuple[Message, int]:
     ), end  # fmt: skip
 
 
-def _unwrapped(batch: Message) -> list[Message]:
-    """Return the messages in one; Java's ``MessageDecoder.decodeMessage``. A body that cannot be
-    read stays one message.
-    """
-    try:
-        data = batch.body
-    except MessageError:
-        return [batch]
-    messages: list[Message] = []
-    at = 0
-    try:
-        while at < len(data):
-            _, _, _, flag, length = _INNER.unpack_from(data, at)
-            body_at = at + _INNER.size
-            properties_at = body_at + length + 2
-            at = properties_at + max(0, _SHORT.unpack_from(data, properties_at - 2)[0])
-            if length < 0 or at > len(data):
-                raise IndexError(at)
-            body, properties = data[body_at : body_at + length], data[properties_at:at]
-            offset = batch.queue_offset + len(messages)
-            bits = batch.sys_flag & ~(COMPRESSED | _BATCH)
-            messages.append(
-                replace(
-                    batch, raw_body=body, raw_properties=properties, queue_offset=offset, sys_flag=bits, flag=flag,
-                    body_crc=zlib.crc32(body) & _CRC, _properties=None,
-                )
-            )  # fmt: skip
-    except (StructError, IndexError):
-        raise MessageError(
-            f"the batch {batch.offset_msg_id} holds something else than messages"
-        ) from None
-    return messages
+def _cut(data: bytes, at: int) -> str:
+    return f"the {'message at byte {at}' if at else 'first message'} is cut: {len(data) - at} bytes came"
 
 
 def encode_message(message: Message) -> bytes:
@@ -370,45 +570,56 @@ def _host(address: bytes, port: int) -> str:
     return f"[{host}]:{port}" if host.version == 6 else f"{host}:{port}"
 
 
-def _decompressed(data: bytes, sys_flag: int) -> bytes:
-    """Return a body of at most `MAX_BODY` bytes; Java's ``CompressorFactory``."""
+def _chunks(data: bytes, sys_flag: int, most: int) -> Iterator[bytes]:
+    """Yield the parts of a body of at most so many bytes; Java's ``CompressorFactory``."""
     kind = sys_flag & _COMPRESSION
     if kind not in _DECOMPRESSORS:
         raise MessageError(f"a body is compressed by a method that is not known: {kind >> 8}")
     name, decompress = _DECOMPRESSORS[kind]
+    n_bytes = 0
     try:
-        body, is_whole = decompress(data)
+        for part in decompress(data, min(_CHUNK, most + 1)):
+            n_bytes += len(part)
+            if n_bytes > most:
+                raise _TooLongError(f"a body has more than {most} bytes when it is decompressed")
+            yield part
+    except _TooLongError:
+        raise
     except ImportError as error:
         raise MessageError(
             f"a body is compressed by {name}; to read it, install the package {error.name}"
         ) from None
     except Exception as error:  # each package has errors of its own
         raise MessageError(f"a body is not the {name} that it should be: {error}") from error
-    if len(body) > MAX_BODY:
-        raise MessageError(f"a body has more than {MAX_BODY} bytes when it is decompressed")
-    if not is_whole:
-        raise MessageError(f"a body is not the {name} that it should be: it is cut")
-    return body
 
 
-def _zlib(data: bytes) -> tuple[bytes, bool]:
+def _zlib(data: bytes, size: int) -> Iterator[bytes]:
     reader = zlib.decompressobj()
-    return reader.decompress(data, MAX_BODY + 1), reader.eof
+    while not reader.eof:
+        part = reader.decompress(data, size)
+        data = reader.unconsumed_tail
+        if not part and not data and not reader.eof:
+            raise EOFError("it is cut")
+        yield part
 
 
-def _lz4(data: bytes) -> tuple[bytes, bool]:
+def _lz4(data: bytes, size: int) -> Iterator[bytes]:
     reader = import_module("lz4.frame").LZ4FrameDecompressor()
-    return reader.decompress(data, MAX_BODY + 1), reader.eof
+    yield reader.decompress(data, size)
+    while not reader.eof:
+        if reader.needs_input:
+            raise EOFError("it is cut")
+        yield reader.decompress(b"", size)
 
 
-def _zstd(data: bytes) -> tuple[bytes, bool]:
-    reader = (
-        import_module("zstandard").ZstdDecompressor(max_window_size=MAX_BODY).stream_reader(data)
-    )
-    return reader.read(MAX_BODY + 1), True
+def _zstd(data: bytes, size: int) -> Iterator[bytes]:
+    reader = import_module("zstandard").ZstdDecompressor(max_window_size=MAX_BODY)
+    stream = reader.stream_reader(data)
+    while part := stream.read(size):
+        yield part
 
 
-_DECOMPRESSORS: dict[int, tuple[str, Callable[[bytes], tuple[bytes, bool]]]] = {
+_DECOMPRESSORS: dict[int, tuple[str, Callable[[bytes, int], Iterator[bytes]]]] = {
     0: ("zlib", _zlib),  # of producers before the other methods were known
     1 << 8: ("LZ4", _lz4),
     2 << 8: ("Zstandard", _zstd),

@@ -19,6 +19,9 @@ from rmqalloc.remoting.body_fields import (
     whole_of,
 )
 
+MAX_ROUTE_QUEUES = 1 << 14
+"""Queues of a topic that a member reads, at most; topics have tens, some have thousands."""
+
 
 def topic_route_fields(topic: str) -> dict[str, str]:
     """Return the fields of a request for a route; Java's ``GetRouteInfoRequestHeader``.
@@ -33,6 +36,14 @@ def topic_route_fields(topic: str) -> dict[str, str]:
 
 def read_topic_route(body: bytes) -> TopicRouteData:
     """Return the route of a topic; Java's ``TopicRouteData``.
+
+    One entry that cannot be read is an error of the whole route, as in Java: a client that left a
+    broker out would divide other queues than the other clients do. It keeps the route that it has.
+
+    Raises
+    ------
+    AnswerError
+        An entry cannot be read, or the topic has more than `MAX_ROUTE_QUEUES` queues.
 
     Examples
     --------
@@ -49,7 +60,14 @@ def read_topic_route(body: bytes) -> TopicRouteData:
     ]
     mapping = table_of(content, "route", "topicQueueMappingByBroker")
     static = {text_of(name, "brokerName"): _mapping(name, one) for name, one in mapping.items()}
-    return TopicRouteData(tuple(queue_datas(content)), tuple(brokers), static)
+    route = TopicRouteData(tuple(queue_datas(content)), tuple(brokers), static)
+    logical: dict[str | None, int] = {}
+    for info in static.values():
+        logical[info.scope] = max(logical.get(info.scope, 0), info.total_queues)
+    n_queues = max(sum(data.read_queue_nums for data in route.queue_datas), sum(logical.values()))
+    if n_queues > MAX_ROUTE_QUEUES:
+        raise AnswerError(f"a topic of {n_queues:,} queues; at most {MAX_ROUTE_QUEUES:,} are read")
+    return route
 
 
 def queue_datas(content: Any, topic: str | None = None) -> list[QueueData]:

@@ -32,7 +32,7 @@ async def finish(_steps):
 
 def server(suggested, known, later=None):
     service = PullService(
-        SimpleNamespace(client_factory=Client(known, later)), None, finish, None, 32, 0, 2_000
+        SimpleNamespace(client_factory=Client(known, later)), None, finish, None, 32, 0, 2_000, None
     )
     if suggested is not None:
         service._suggested[QUEUE] = suggested
@@ -82,7 +82,7 @@ def test_a_queue_is_pulled_while_no_limit_is_passed(n_messages, n_bytes, setting
         "paused": False,
         "orderly": False,
     }
-    service = PullService(SimpleNamespace(**limits | settings), None, finish, None, 32, 0, 5)
+    service = PullService(SimpleNamespace(**limits | settings), None, finish, None, 32, 0, 5, None)
     queue = PulledQueue(now=0)
     queue.put(
         [

@@ -3,6 +3,7 @@ compressed.
 """
 
 import gzip
+import io
 import struct
 import sys
 import tracemalloc
@@ -267,8 +268,7 @@ def test_a_body_that_cannot_be_read_is_an_error_of_that_message_alone(
 
 def test_packages_for_other_methods_are_used_if_they_are_there(monkeypatch):
     def decompressor(**_settings):
-        reading = types.SimpleNamespace(read=lambda most: b"of zstandard"[:most])
-        return types.SimpleNamespace(stream_reader=lambda data: reading)
+        return types.SimpleNamespace(stream_reader=lambda data: io.BytesIO(b"of zstandard"))
 
     lz4 = types.SimpleNamespace(decompress=lambda data, most: b"of lz4"[:most], eof=True)
     monkeypatch.setitem(sys.modules, "lz4", types.ModuleType("lz4"))

@@ -90,7 +90,7 @@ class PullService:
         Offsets between the first and last message of a queue that waits here; not for consuming in
         order.
     tally : Tally
-        Counts messages that cannot be read.
+        Counts pulls that brought messages, and messages that cannot be read.
 
     Notes
     -----
@@ -120,6 +120,7 @@ class PullService:
         self._reported: set[MessageQueue] = set()
         self._undecodable: dict[MessageQueue, _Undecodable] = {}
         self._large = asyncio.Lock()
+        self._loop = asyncio.get_running_loop()
         self._tasks: set[asyncio.Task[None]] = set()
         self._is_closed = False
 
@@ -188,6 +189,7 @@ class PullService:
             consumer.rebalance.prepare_ordered_pull(request)
         ):
             return AFTER_ERROR
+        began = self._loop.time()
         try:
             answer, messages = await self._asked(request, subscription)
         except (LostError, UnreachableError):
@@ -209,6 +211,7 @@ class PullService:
         if messages:
             begins = process_queue.put(messages)
             self._service.submit(messages, process_queue, queue, begins)
+            self._tally.pull.add(self._loop.time() - began)
             return self._interval
         if answer.status is PullStatus.OFFSET_ILLEGAL:
             self._move(request)

@@ -49,7 +49,8 @@ class Tally:
     rebalances : int
         Passes that changed the queues of a topic.
     pull, consume : Latency
-        Seconds of pulls that brought messages, and of calls of the listener.
+        Seconds of pulls that brought messages, with the time in which the broker waited for them,
+        and of calls of the listener.
     """
 
     consumed: int = 0

@@ -66,7 +66,8 @@ class MemberMetrics:
     rebalances : int
         Passes that changed the queues of a topic.
     pull, consume : Histogram
-        Seconds of pulls that brought messages, and of calls of the listener.
+        Seconds of pulls that brought messages, with the time in which the broker waited for them,
+        and of calls of the listener.
     """
 
     consumer_group: str

@@ -52,6 +52,9 @@ def test_lag_is_what_is_stored_and_not_consumed():
                 gate.set()
                 await until(lambda: consumer.metrics().lag[queues[0]] == 0)
                 await until(lambda: cluster.stored("g")[queues[0]] == 20)
+                metrics = consumer.metrics()
+                assert 3 <= sum(metrics.pull.counts) < sum(metrics.consume.counts) == 20
+                assert 0 < metrics.pull.total
                 consumer._member.consumer.rebalance.process_queue_table[queues[1]].max_offset = -1
                 assert consumer.metrics().lag[queues[1]] is None
                 registry = registered(consumer)

@@ -17,6 +17,7 @@ from rmqalloc.client import (
     MemberSettings,
     PushConsumer,
 )
+from rmqalloc.client.results import outcome_of
 from rmqalloc.remoting import Credentials
 
 GIVEN = {"name_server": "127.0.0.1:9876", "listener": print}
@@ -211,3 +212,11 @@ def test_it_shows_itself_in_one_line():
                 consumer.resume()
 
     simulated_time.run(run())
+
+
+def test_a_plain_function_that_returns_an_awaitable_is_told_what_to_be():
+    async def bill(messages):
+        return None
+
+    with pytest.raises(ArgumentTypeError, match="that waits is an async function"):
+        outcome_of((lambda messages: bill(messages))([]), in_order=False)

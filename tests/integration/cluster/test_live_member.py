@@ -4,6 +4,7 @@ and hands over.
 
 import asyncio
 from collections import Counter
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from live_cluster import BROKERS
@@ -118,3 +119,48 @@ async def seen_as_it_is(cluster, consumer, group):
     (client,) = [one for one in seen.clients if one.client_id == consumer.client_id]
     assert set(client.owned) == consumer.queues()
     assert len(seen.clients) == 2 and client.strategy == "AVG"
+
+
+@pytest.mark.parametrize("orderly", [False, True])
+def test_it_seeks_by_time(cluster, java, orderly):
+    group = topic = f"wire-sought-{orderly}"
+    queues, heard = topic_of(java, cluster, topic), Heard()
+    send = Java(java, group)
+
+    async def run():
+        consumer = PushConsumer(
+            group, name_server=cluster.name_server, listener=heard, intervals=QUICK,
+            consume_from_where=ConsumeFromWhere.FIRST_OFFSET, orderly=orderly,
+        )  # fmt: skip
+        consumer.subscribe(topic)
+        async with consumer:
+            await until(lambda: of(consumer, topic) == queues)
+            await send.do("do", "send", topic=topic, count=40)
+            await until(lambda: len(heard.messages) == 40)
+            await asyncio.sleep(0.1)
+            between = datetime.now(UTC)
+            await asyncio.sleep(0.1)
+            await send.do("do", "send", topic=topic, count=40)
+            await until(lambda: len(heard.messages) == 80)
+            later = heard.messages[40:]
+            for to, again in (
+                (between, later),
+                (datetime.fromtimestamp(0, UTC), [*heard.messages]),
+            ):
+                del heard.messages[:]
+                assert set(await consumer.seek(topic, to)) == queues
+                await until(lambda: len(heard.messages) == len(again))  # noqa: B023 (awaited)
+                assert places(heard.messages) == places(again)
+                await until(lambda: of(consumer, topic) == queues)
+            await consumer.seek(topic, datetime.now(UTC) + timedelta(hours=1))
+            await until(lambda: of(consumer, topic) == queues)
+        assert places(heard.messages) == places(again)
+        assert sum([await stored(cluster, group, queue) for queue in sorted(queues)]) == 80
+
+    asyncio.run(run())
+
+
+def places(messages):
+    return sorted(
+        (message.broker_name, message.queue_id, message.queue_offset) for message in messages
+    )

@@ -178,11 +178,11 @@ class PushConsumer(MemberSettings):
         """Stop pulling and rebalancing; its queues stay its own, and what was pulled is still
         consumed.
         """
-        self._running().consumer.pause()
+        self._at_work().consumer.pause()
 
     def resume(self) -> None:
         """Go on, with a pass at once."""
-        self._running().consumer.resume()
+        self._at_work().consumer.resume()
 
     async def seek(self, topic: str, to: datetime) -> dict[MessageQueue, int]:
         """Consume a topic from a point in time on, back or forth.
@@ -229,7 +229,7 @@ class PushConsumer(MemberSettings):
             raise ArgumentError(
                 f"seek takes a topic that is subscribed to ({subscribed}), got {message(str(topic), 60)!r}"
             )
-        return await self._running().seek(topic, timestamp)
+        return await self._at_work().seek(topic, timestamp)
 
     @property
     def client_id(self) -> str | None:
@@ -276,10 +276,15 @@ class PushConsumer(MemberSettings):
         return self._member.health()
 
     def _running(self) -> RunningMember:
-        if self._member is None or self._member.consumer.state is not ServiceState.RUNNING:
-            state = "has not started" if self._member is None else f"is {self._state()}"
-            raise ClientError(f"the consumer of {self.consumer_group} {state}")
+        if self._member is None:
+            raise ClientError(f"the consumer of {self.consumer_group} has not started")
         return self._member
+
+    def _at_work(self) -> RunningMember:
+        member = self._running()
+        if member.consumer.state is not ServiceState.RUNNING:
+            raise ClientError(f"the consumer of {self.consumer_group} is {self._state()}")
+        return member
 
 
 _EPOCH = datetime.fromtimestamp(0, UTC)

@@ -92,7 +92,7 @@ def running(queues, group="g", **counts):
     async def made():
         consumer = PushConsumer(group, name_server="127.0.0.1:9876", listener=print)
         consumer._member = RunningMember(consumer, ["127.0.0.1:9876"], "127.0.0.1")
-        await consumer._member.close(1)
+        await consumer.close()
         for name, n in counts.items():
             setattr(consumer._member.tally, name, n)
         consumer._member.consumer.offset_store = Store()

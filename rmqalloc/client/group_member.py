@@ -271,9 +271,7 @@ class PushConsumer(MemberSettings):
         ClientError
             It has not started.
         """
-        if self._member is None:
-            raise ClientError(f"the consumer of {self.consumer_group} has not started")
-        return self._member.health()
+        return self._running().health()
 
     def _running(self) -> RunningMember:
         if self._member is None:

@@ -310,6 +310,8 @@ def test_a_request_is_granted_when_it_is_for_every_queue(caplog):
     assert not lines(caplog, logging.INFO)
     outcome(outcomes, PULL, second)
     assert not outcomes.refused() and len(lines(caplog, logging.INFO)) == 1
+    outcome(outcomes, PULL, first, ResponseError(23, "no"))
+    assert len(lines(caplog, logging.WARNING)) == 2, "it is refused anew"
 
 
 def test_another_code_is_another_warning_and_a_topic_of_retries_is_none(caplog):

@@ -37,6 +37,9 @@ _SERVE_WITHIN = 5.0  # seconds that the other side may take to read an answer
 Handler = Callable[[Command], Command | Awaitable[Command | None] | None]
 """``on_request(command)``: what the other side asks; the answer, or None where there is none to give."""
 
+_UNANSWERED = (
+    "the connection was closed before any answer, as ports of other protocols and of TLS do"
+)
 _NO_TLS = "this port speaks no TLS, and was asked with it (tls is set)"
 _TLS_RECORDS = (b"\x15\x03", b"\x16\x03")  # an alert, a handshake
 
@@ -57,7 +60,7 @@ class LostError(RemotingError):
     """The connection ended before the answer came."""
 
 
-class NotRocketMQError(RemotingError):
+class NotRocketMQError(LostError):
     """Who answers there speaks another protocol, or TLS where none was expected, or the reverse."""
 
 
@@ -310,11 +313,12 @@ class Connection:
             if error.partial:
                 reason = "the connection was closed in the midst of an answer"
             elif not self.has_answered:
-                reason = "the connection was closed before any answer, as ports of other protocols and of TLS do"
+                reason = _UNANSWERED
         except TimeoutError:
             reason = f"a frame did not end within {FRAME_WITHIN:g} s"
         except (OSError, Error) as error:
-            reason = _reason(error)
+            is_reset = isinstance(error, ConnectionError) and not self.has_answered
+            reason = _UNANSWERED if is_reset else _reason(error)
         except (
             Exception
         ) as error:  # a defect, which those who wait get as it is: nobody awaits this task

@@ -129,7 +129,8 @@ class Health:
         self._failures[address, kind] += 1
         n, most = self._failures[address, kind], _MOST_FAILURES.get(kind, _MOST_BROKEN)
         if n >= most and address not in self._down:
-            self._down[address] = f"{n} tries in a row failed, the last with: {error}"
+            tries = f"{n} tries in a row failed, the last with: " if n > 1 else ""
+            self._down[address] = f"{tries}{error}"
             self._pauses.failed(address, time.monotonic())
 
     def revive(self) -> None:

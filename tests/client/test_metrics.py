@@ -54,7 +54,7 @@ def test_lag_is_what_is_stored_and_not_consumed():
                 await until(lambda: cluster.stored("g")[queues[0]] == 20)
                 metrics = consumer.metrics()
                 assert 3 <= sum(metrics.pull.counts) < sum(metrics.consume.counts) == 20
-                assert 0 < metrics.pull.total
+                assert metrics.pull.total > 0
                 consumer._member.consumer.rebalance.process_queue_table[queues[1]].max_offset = -1
                 assert consumer.metrics().lag[queues[1]] is None
                 registry = registered(consumer)

@@ -3,6 +3,7 @@ requests are signed.
 """
 
 import asyncio
+from types import SimpleNamespace
 
 import pytest
 import simulated_time
@@ -15,6 +16,7 @@ from rmqalloc.client._servers import Servers
 from rmqalloc.remoting import HeartbeatData, RemotingError, ResponseError
 from rmqalloc.remoting.connection import SilentError
 from rmqalloc.remoting.credentials import Credentials
+from rmqalloc.remoting.failing import NotAskedError
 from rmqalloc.remoting.read_codes import ForbiddenRequestError
 
 QUEUE = MessageQueue("orders", "broker-a", 0)
@@ -68,6 +70,25 @@ def test_an_answer_that_says_no_is_an_answer():
         for _ in range(2):
             with pytest.raises(ResponseError):
                 await remoting.query_offset(address, "g", QUEUE)
+
+    run(work)
+
+
+def test_an_answer_does_not_undo_that_the_connection_ended():
+    """Else a server that answers and closes would be connected to without a pause."""
+
+    async def work(cluster, broker, address, servers, remoting):
+        send = broker._answer
+
+        async def answer_and_damage(channel, command):
+            written = []
+            await send(SimpleNamespace(writer=SimpleNamespace(write=written.append)), command)
+            channel.writer.write(b"".join(written) + b"\xff" * 4)
+
+        broker._answer = answer_and_damage
+        assert await remoting.max_offset(address, QUEUE) == 0
+        with pytest.raises(NotAskedError, match="a frame of -1 bytes was announced"):
+            await remoting.max_offset(address, QUEUE)
 
     run(work)
 

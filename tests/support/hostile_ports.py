@@ -64,10 +64,8 @@ PORTS = {
 """What a port does, by its name."""
 
 
-@asynccontextmanager
-async def hostile_port(serve, port=0):
-    """Serve a port; gives its address and the times at which connections came, of the loop's clock."""
-    came = []
+def counted(serve, came):
+    """Serve a connection and close it; the time at which it came is kept, of the loop's clock."""
 
     async def served(reader, writer):
         came.append(asyncio.get_running_loop().time())
@@ -75,7 +73,14 @@ async def hostile_port(serve, port=0):
             await serve(reader, writer)
         writer.close()
 
-    listening = await asyncio.start_server(served, "127.0.0.1", port)
+    return served
+
+
+@asynccontextmanager
+async def hostile_port(serve, port=0):
+    """Serve a port; gives its address, and when connections came."""
+    came = []
+    listening = await asyncio.start_server(counted(serve, came), "127.0.0.1", port)
     try:
         yield f"127.0.0.1:{listening.sockets[0].getsockname()[1]}", came
     finally:

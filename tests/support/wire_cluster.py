@@ -119,6 +119,8 @@ class WireBroker:
         self.suggested = "0"
         self.waiting = 0
         """Pulls that wait for messages."""
+        self.instead = None
+        """What serves connections in place of this broker, as in `hostile_ports`."""
 
     def freeze(self):
         """Take requests and answer none, as after SIGSTOP; codes in ``slow`` alone if there are
@@ -151,6 +153,9 @@ class WireBroker:
             return []
 
     async def serve(self, reader, writer):
+        if self.instead is not None:
+            await self.instead(reader, writer)
+            return
         channel = WireChannel(writer)
         self.channels[id(channel)] = channel
         tasks = set()

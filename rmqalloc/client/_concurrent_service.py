@@ -110,27 +110,22 @@ class ConcurrentService:
     def _ended(self, batches: Ended) -> None:
         consumed: dict[PulledQueue, tuple[MessageQueue, list[Message]]] = {}
         now = self._consumer.manager.clock.now()
-        self._count(batches)
+        tally, failure, n_consumed = self._code.tally, self._code.failure, 0
+        tally.consume.add_all([batch.spent for batch, _outcome in batches])
         for batch, outcome in batches:
             process_queue = batch.process_queue
+            if outcome is CONSUME_SUCCESS:
+                n_consumed += len(batch.messages)
+            elif outcome is failure:
+                tally.failed += len(batch.messages)
             if process_queue.dropped:
                 continue
             process_queue.last_consume_timestamp = now
             if outcome is CONSUME_SUCCESS or not self._is_sent_back(batch, outcome):
                 consumed.setdefault(process_queue, (batch.queue, []))[1].extend(batch.messages)
+        tally.consumed += n_consumed
         for process_queue, (queue, messages) in consumed.items():
             self._remove(messages, process_queue, queue)
-
-    def _count(self, batches: Ended) -> None:
-        tally, failure = self._code.tally, self._code.failure
-        n_consumed, add = 0, tally.consume.add
-        for batch, outcome in batches:
-            add(batch.spent)
-            if outcome is CONSUME_SUCCESS:
-                n_consumed += len(batch.messages)
-            elif outcome is failure:
-                tally.failed += len(batch.messages)
-        tally.consumed += n_consumed
 
     def _is_sent_back(self, batch: Batch, outcome: Outcome) -> bool:
         """Begin to give a batch back; False where nobody takes it, so that it counts as consumed."""

@@ -261,18 +261,19 @@ class ListenerWorkers:
             self._report(ended)
 
     async def _run_in_loop(self) -> None:
-        clock, n_done = self._loop.time, 0
+        wait, clock, n_done = self._code.wait, self._loop.time, 0
+        ended, leave = self._ended.append, self._at_work.discard
         try:
             with self._code.at_work():
                 batch = self._begin(clock())
                 while batch is not None:
                     try:
-                        outcome = await self._code.wait(batch.messages)
+                        outcome = await wait(batch.messages)
                     finally:
-                        self._at_work.discard(batch)
+                        leave(batch)
                     now = clock()
                     batch.spent = now - batch.begun
-                    self._ended.append((batch, outcome))
+                    ended((batch, outcome))
                     n_done += 1
                     if not self._is_report_due:
                         self._is_report_due = True
@@ -289,14 +290,15 @@ class ListenerWorkers:
     def _run_in_thread(self) -> Callable[[], None]:
         """Take batches until none waits; return what the loop is to do then."""
         call, clock = self._code.call, self._loop.time
+        ended, leave = self._ended.append, self._at_work.discard
         with self._code.at_work():
             batch = self._begin(clock())
             while batch is not None:
                 outcome = call(batch.messages)
                 now = clock()
                 batch.spent = now - batch.begun
-                self._at_work.discard(batch)
-                self._ended.append((batch, outcome))
+                leave(batch)
+                ended((batch, outcome))
                 if not self._is_report_due:
                     self._is_report_due = True
                     call_in(self._loop, self._report_ended)

@@ -45,44 +45,16 @@ class _Stretch:
         When the first call of the listener began, and when each call ended.
     """
 
-    __slots__ = ("_end", "batches", "outcomes", "times")
+    __slots__ = ("batches", "outcomes", "times")
 
     def __init__(self, batches: Batches) -> None:
         self.batches = batches
         self.outcomes: list[Outcome] = []
         self.times: list[float] = []
-        self._end = 0.0
 
-    def begin(self) -> None:
-        """Begin now."""
-        now = time.monotonic()
-        self.times.append(now)
-        self._end = now + _STRETCH
-
-    def ended(self, outcome: Outcome) -> None:
-        """Add the outcome of the next batch, whose call has ended now."""
-        self.times.append(time.monotonic())
-        self.outcomes.append(outcome)
-
-    @property
-    def next(self) -> Sequence[Message]:
-        """Return the batch that the listener was not given yet."""
-        return self.batches[len(self.outcomes)]
-
-    @property
-    def last(self) -> Sequence[Message]:
-        """Return the batch that it was given last."""
-        return self.batches[len(self.outcomes) - 1]
-
-    @property
-    def goes_on(self) -> bool:
-        """Return True if there is time for a further batch, and nothing that comes again."""
-        outcomes = self.outcomes
-        return (
-            len(outcomes) < len(self.batches)
-            and outcomes[-1] is CONSUME_SUCCESS
-            and self.times[-1] < self._end
-        )
+    def durations(self) -> list[float]:
+        """Return how long each call took."""
+        return [ended - begun for begun, ended in pairwise(self.times)]
 
 
 class OrderedService:
@@ -202,7 +174,9 @@ class OrderedService:
         try:
             await self._called(stretch, process_queue)
             last = stretch.outcomes[-1]
-            waits = last is not CONSUME_SUCCESS and await self._must_wait(stretch.last, queue)
+            waits = last is not CONSUME_SUCCESS and await self._must_wait(
+                batches[len(stretch.outcomes) - 1], queue
+            )
         finally:  # a member that ends cancels this, and what the listener has finished counts
             process_queue.last_consume_timestamp = self._consumer.manager.clock.now()
             n_done = size * self._counted(stretch, waits)
@@ -217,8 +191,7 @@ class OrderedService:
         again aside.
         """
         tally, outcomes = self._code.tally, list(stretch.outcomes)
-        for begun, ended in pairwise(stretch.times[: len(outcomes) + 1]):
-            tally.consume.add(ended - begun)
+        tally.consume.add_all(stretch.durations())
         n_consumed = outcomes.count(CONSUME_SUCCESS)
         tally.consumed += sum(map(len, stretch.batches[:n_consumed]))
         if n_consumed == len(outcomes):
@@ -270,25 +243,33 @@ class OrderedService:
             await self._threads.run(partial(self._call_some, stretch, process_queue))
             return
         async with self._free:
-            stretch.begin()
             with self._code.at_work():
-                while self._goes_on(stretch, process_queue):
-                    stretch.ended(await self._code.wait(stretch.next))
+                stretch.times.append(time.monotonic())
+                for batch in stretch.batches:
+                    outcome = await self._code.wait(batch)
+                    if not self._goes_on(stretch, outcome, process_queue):
+                        break
         await asyncio.sleep(0)
 
     def _call_some(self, stretch: _Stretch, process_queue: PulledQueue) -> None:
         """Do the same in a thread."""
-        stretch.begin()
         with self._code.at_work():
-            while self._goes_on(stretch, process_queue):
-                stretch.ended(self._code.call(stretch.next))
+            stretch.times.append(time.monotonic())
+            for batch in stretch.batches:
+                outcome = self._code.call(batch)
+                if not self._goes_on(stretch, outcome, process_queue):
+                    break
 
-    def _goes_on(self, stretch: _Stretch, process_queue: PulledQueue) -> bool:
-        locks = self._consumer.orderly_service
-        return not stretch.outcomes or (
-            stretch.goes_on
-            and not self._is_ending
+    def _goes_on(self, stretch: _Stretch, outcome: Outcome, process_queue: PulledQueue) -> bool:
+        """Note an outcome; return True if the next batch may be given to the listener."""
+        now, locks = time.monotonic(), self._consumer.orderly_service
+        stretch.outcomes.append(outcome)
+        stretch.times.append(now)
+        return (
+            outcome is CONSUME_SUCCESS
+            and now < stretch.times[0] + _STRETCH
             and not process_queue.dropped
+            and not self._is_ending
             and (locks is None or locks.may_consume(process_queue))
         )
 

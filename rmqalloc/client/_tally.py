@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 LATENCY_BOUNDS = (0.001, 0.005, 0.025, 0.1, 0.5, 1.0, 5.0, 15.0, 60.0)
@@ -30,6 +31,16 @@ class Latency:
         """Count one duration."""
         self.counts[bisect_left(LATENCY_BOUNDS, seconds)] += 1
         self.total += seconds
+
+    def add_all(self, durations: Sequence[float]) -> None:
+        """Count many durations, together where none can be beyond the first bucket."""
+        total = sum(durations)
+        if total <= LATENCY_BOUNDS[0]:
+            self.counts[0] += len(durations)
+            self.total += total
+        else:
+            for seconds in durations:
+                self.add(seconds)
 
 
 @dataclass(slots=True)

@@ -140,7 +140,7 @@ def test_a_listener_may_close_its_consumer(kind, orderly):
 
             async def closing(messages):
                 if int(messages[0].body) == 1:
-                    await consumer.close(timeout=3_600)
+                    await consumer.close(timeout=20)
                     closed.append(True)
 
             def plain(messages):
@@ -262,11 +262,15 @@ def test_the_program_of_the_page_ends_by_a_signal(kind, orderly, number, tmp_pat
             running = await asyncio.create_subprocess_exec(
                 sys.executable, tmp_path / "program.py", stdout=asyncio.subprocess.PIPE
             )
-            async with asyncio.timeout(60):
-                assert await running.stdout.readline() == b"begun\n"
-            running.send_signal(number)
-            async with asyncio.timeout(30):
-                assert await running.wait() == 0
+            try:
+                async with asyncio.timeout(60):
+                    assert await running.stdout.readline() == b"begun\n"
+                running.send_signal(number)
+                async with asyncio.timeout(30):
+                    assert await running.wait() == 0
+            finally:
+                if running.returncode is None:
+                    running.kill()
             assert cluster.brokers["broker-a"].count(UNREGISTER) == 1
 
     asyncio.run(run())

@@ -162,7 +162,7 @@ def test_what_would_end_a_thread_is_a_failure(error):
     def listener(messages):
         raise error
 
-    assert run(listener, batches(3)) == dict.fromkeys(range(3), RECONSUME_LATER)
+    assert run(listener, batches(3), within=10) == dict.fromkeys(range(3), RECONSUME_LATER)
 
 
 def test_a_cancelled_wait_inside_a_listener_is_its_failure():

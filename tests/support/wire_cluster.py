@@ -320,6 +320,8 @@ class WireCluster:
     brokers : int
     """
 
+    broker_class = WireBroker
+
     def __init__(self, topics=None, brokers=1):
         self._topics, self._n_brokers = topics or {"orders": 4}, brokers
         self.brokers, self.offsets, self.sent_back, self.addresses = {}, {}, [], {}
@@ -334,7 +336,7 @@ class WireCluster:
     async def __aenter__(self):
         for i in range(self._n_brokers):
             name = f"broker-{'abcdef'[i]}"
-            broker = self.brokers[name] = WireBroker(self, name)
+            broker = self.brokers[name] = self.broker_class(self, name)
             for topic, n_queues in self._topics.items():
                 broker.half.topics[topic] = QueueData(name, n_queues, n_queues)
             self.addresses[name] = await self._listen(broker.serve)

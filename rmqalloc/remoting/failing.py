@@ -145,7 +145,7 @@ class FailingAddresses:
         """Record that an address has answered, whatever it was."""
         failure = self._failing.pop(address, None)
         if failure is not None and self._logged.get(address, -math.inf) >= failure.since:
-            log.warning("%s answers again, after %.1f s", address, self._now() - failure.since)
+            log.info("%s answers again, after %.1f s", address, self._now() - failure.since)
 
     def _log(self, address: str, failure: Failure, now: float) -> None:
         if now < self._logged.get(address, -math.inf) + _LOGGED_EVERY:

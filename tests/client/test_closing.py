@@ -245,20 +245,20 @@ async def bill(messages):
     [("plain", True, signal.SIGTERM), ("stubborn", False, signal.SIGINT)],
 )
 def test_the_program_of_the_page_ends_by_a_signal(kind, orderly, number, tmp_path):
-    page = PAGE.read_text().partition("## How it ends")[2]
-    program = re.search(r"```python\n(.*?)```", page, re.DOTALL)[1]
+    program = re.search(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL)[1]
 
     async def run():
         async with WireCluster({"orders": 1}) as cluster:
             (tmp_path / "billing.py").write_text(f"import asyncio, time\n{LISTENERS[kind]}")
             (tmp_path / "program.py").write_text(
-                program.replace("10.0.0.1:9876", cluster.name_server).replace(
+                "import billing\n"
+                + program.replace("10.0.0.1:9876", cluster.name_server).replace(
                     "listener=bill",
-                    f"listener=bill, close_within=0.4, orderly={orderly}",
+                    f"listener=billing.bill, close_within=0.4, orderly={orderly}",
                 )
             )
             cluster.offsets["billing", cluster.queues()[0]] = 0
-            await cluster.put(cluster.queues()[0], *bodies(0))
+            await cluster.put(cluster.queues()[0], b"0", tag="paid")
             running = await asyncio.create_subprocess_exec(
                 sys.executable, tmp_path / "program.py", stdout=asyncio.subprocess.PIPE
             )

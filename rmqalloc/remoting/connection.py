@@ -184,6 +184,8 @@ class Connection:
             ) from None
         finally:
             self._waiting.pop(opaque, None)
+            if answer.done() and not answer.cancelled():
+                answer.exception()  # the connection may have ended before the answer was waited for
         if command.code not in accept:
             raise ResponseError(
                 command.code, f"{command.remark or 'no reason given'} (from {self.address})"
@@ -244,6 +246,8 @@ class Connection:
         """Write a frame; nothing else writes, so no request leaves that is not in the set of codes."""
         if not command.is_response:
             check_code(command.code, self._codes)
+        if writer.is_closing():  # it would drop what is written, and log that
+            raise ConnectionResetError("the connection was closed")
         writer.write(encode(command))
         await writer.drain()
 

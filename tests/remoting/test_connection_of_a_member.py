@@ -2,6 +2,7 @@
 
 import ast
 import asyncio
+import gc
 from enum import IntEnum
 
 import pytest
@@ -311,3 +312,43 @@ def test_a_frame_says_what_it_is():
             bool(flag & RESPONSE),
             bool(flag & ONEWAY),
         )
+
+
+def test_a_connection_that_ends_while_a_request_is_sent_leaves_no_error_that_nobody_takes():
+    """The request fails by its sending, and by the end of the connection that it is sent on."""
+
+    async def main():
+        unexpected = []
+        asyncio.get_running_loop().set_exception_handler(
+            lambda _, context: unexpected.append(context)
+        )
+        async with server(answering()) as address:
+            connection = Connection(address, codes=Codes)
+            await connection.open()
+
+            async def send(writer, _command):
+                connection._ended(writer, "the connection was closed")
+                raise ConnectionResetError("reset")
+
+            connection._send = send
+            with pytest.raises(RemotingError, match="reset"):
+                await connection.ask(Codes.HEART_BEAT)
+            gc.collect()
+        return [context["message"] for context in unexpected]
+
+    assert "Future exception was never retrieved" not in simulated_time.run(main())
+
+
+def test_nothing_is_written_to_a_connection_that_closes(caplog):
+    async def main():
+        async with server(answering()) as address:
+            connection = Connection(address, codes=Codes)
+            await connection.open()
+            connection._writer.close()
+            for _ in range(9):
+                with pytest.raises(RemotingError, match="the connection was closed"):
+                    await connection.send(Codes.HEART_BEAT)
+            await connection.close()
+
+    simulated_time.run(main())
+    assert "socket.send() raised" not in caplog.text

@@ -93,7 +93,7 @@ def _listed_offset(value: Any) -> tuple[MessageQueue, int]:
 
 
 def _offset(key: Any, value: Any) -> tuple[MessageQueue, int]:
-    return queue_of(key), whole_of(value, -LONG, LONG)
+    return queue_of(key), whole_of(value, 0, LONG)
 
 
 def read_status_request(request: Command) -> tuple[str, str]:

@@ -116,7 +116,7 @@ def test_whatever_comes_the_next_pull_is_further_on(damage, at, begin):
 def test_a_batch_that_breaks_off_costs_its_rest():
     reader = MessageReader(good(5, inner(b"1") + inner(b"2") + b"x", BATCH) + good(9), 5, 10)
     assert not list(reader.steps())
-    assert [(one.queue_offset, one.body) for one in reader.messages] == [
+    assert [(found.queue_offset, found.body) for found in reader.messages] == [
         (5, b"1"),
         (6, b"2"),
         (9, b"42"),
@@ -128,14 +128,14 @@ def test_a_batch_that_breaks_off_costs_its_rest():
 def test_a_batch_has_no_more_messages_than_offsets():
     reader = MessageReader(good(5, inner() * 1000, BATCH), 5, 8)
     assert not list(reader.steps())
-    assert [one.queue_offset for one in reader.messages] == [5, 6, 7]
+    assert [found.queue_offset for found in reader.messages] == [5, 6, 7]
     assert (reader.n_undecodable, reader.following) == (1, 8)
 
 
 def test_a_pull_in_the_midst_of_a_batch_goes_on_there():
     reader = MessageReader(good(5, inner() * 4, BATCH), 7, 9)
     assert not list(reader.steps())
-    assert [one.queue_offset for one in reader.messages] == [7, 8]
+    assert [found.queue_offset for found in reader.messages] == [7, 8]
     assert (reader.n_undecodable, reader.following) == (0, 9)
 
 
@@ -242,6 +242,11 @@ def test_an_entry_that_is_none_costs_the_whole_list(name, at, bad):
     items.insert(at, bad)
     with pytest.raises(AnswerError):
         read(items)
+
+
+def test_an_offset_below_0_is_none_to_reset_to():
+    with pytest.raises(AnswerError, match="got -1"):
+        reset_by([QUEUE | {"offset": 7}, QUEUE | {"offset": -1}])
 
 
 def test_a_route_of_more_queues_than_are_read_is_refused():

@@ -1,7 +1,7 @@
 """Damaged and hostile inputs: ``python -m fuzz [--quick] [--only PART] [--report FILE]``.
 
 Files for every reader and frames and bodies of servers, changed by structure; raw requests and lines
-to programs that run (``peers``); the same files and kernels
+to programs that run (``peers``); answers to members of a group that run (``member``); the same files and kernels
 guided by coverage (``python -m fuzz.guided`` for more minutes). An input
 may be read or end in the reader's own error; anything else is a fault. Histories (``history``),
 damaged by byte and by value, are read within 256 MiB. Outputs of tools that are
@@ -15,7 +15,7 @@ from concurrent.futures.process import BrokenProcessPool
 
 from proof import run_parts
 
-from fuzz import peers, wire
+from fuzz import member, peers, wire
 from fuzz.guided.__main__ import guided
 from fuzz.histories import histories
 from fuzz.outcome import Outcome
@@ -24,6 +24,7 @@ from fuzz.running import run
 from fuzz.silence import silence
 
 INPUTS, QUICK_INPUTS, SEED = 100_000, 400, 1
+ATTACKS, QUICK_ATTACKS = 200_000, 2_000
 COLUMNS = (
     "reader",
     "inputs",
@@ -49,6 +50,17 @@ def hostile_peers(report, is_quick):
     """Send raw requests to a service and lines to the server of tools, a twentieth of the inputs."""
     arguments = (inputs(is_quick) // 20, SEED)
     told(report, [(peers.served, arguments), (peers.spoken, arguments)], is_quick)
+
+
+def hostile_member(report, is_quick):
+    """Run two members against servers that answer wrongly, beside right answers."""
+    made = alone(member.attacked, (QUICK_ATTACKS if is_quick else ATTACKS, SEED))
+    report.table(
+        ("changed", "answers"), [*sorted(made.kinds.items()), ("all", sum(made.kinds.values()))]
+    )
+    report.table(("figure", "value"), made.figures.items())
+    for text in made.faults[:20]:
+        report.fault(text)
 
 
 def inputs(is_quick):
@@ -91,10 +103,11 @@ PARTS = {
     "history": histories,
     "servers": servers,
     "peers": hostile_peers,
+    "member": hostile_member,
     "silence": silence,
     "guided": guided,
 }
-QUICK = ("files", "history", "servers", "peers", "silence")
+QUICK = ("files", "history", "servers", "peers", "member", "silence")
 
 if __name__ == "__main__":
     sys.exit(run_parts("fuzz", __doc__, PARTS, QUICK))

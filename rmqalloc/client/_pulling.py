@@ -120,7 +120,6 @@ class PullService:
         self._reported: set[MessageQueue] = set()
         self._undecodable: dict[MessageQueue, _Undecodable] = {}
         self._large = asyncio.Lock()
-        self._loop = asyncio.get_running_loop()
         self._tasks: set[asyncio.Task[None]] = set()
         self._is_closed = False
 
@@ -189,7 +188,8 @@ class PullService:
             consumer.rebalance.prepare_ordered_pull(request)
         ):
             return AFTER_ERROR
-        began = self._loop.time()
+        clock = asyncio.get_running_loop().time
+        began = clock()
         try:
             answer, messages = await self._asked(request, subscription)
         except (LostError, UnreachableError):
@@ -211,7 +211,7 @@ class PullService:
         if messages:
             begins = process_queue.put(messages)
             self._service.submit(messages, process_queue, queue, begins)
-            self._tally.pull.add(self._loop.time() - began)
+            self._tally.pull.add(clock() - began)
             return self._interval
         if answer.status is PullStatus.OFFSET_ILLEGAL:
             self._move(request)

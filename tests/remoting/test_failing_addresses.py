@@ -97,6 +97,7 @@ def test_the_log_has_one_line_a_minute(addresses, clock, caplog):
 
 
 def test_one_that_comes_and_goes_is_logged_once_a_minute(addresses, clock, caplog):
+    caplog.set_level(logging.INFO)
     for _ in range(590):
         addresses.failed(ADDRESS, "closed")
         clock.now += 0.1

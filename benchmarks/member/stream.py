@@ -6,6 +6,7 @@ until it is ended: messages of SIZE bytes in TOPICS topics of QUEUES queues.
 
 import asyncio
 import contextlib
+import logging
 import struct
 import sys
 from collections import defaultdict, deque
@@ -41,6 +42,11 @@ class StreamBroker(WireBroker):
             ext_fields=said(offset + n_messages),
             body=self._messages(queue, offset, n_messages),
         )
+
+    async def _on_35(self, channel, fields, body):
+        if "consumerGroup" not in fields:  # Java's client leaves a group of producers, too
+            return Command(0)
+        return await super()._on_35(channel, fields, body)
 
     async def _has_all(self, group, queue):
         self._pulled[group].add(queue)
@@ -85,6 +91,9 @@ def topic_name(number):
 
 async def serve(size, n_topics, n_queues):
     """Serve for ever."""
+    logging.getLogger("asyncio").setLevel(
+        logging.CRITICAL
+    )  # consumers leave in the midst of answers
     async with StreamCluster(size, n_topics, n_queues) as cluster:
         print(cluster.name_server, flush=True)
         await asyncio.Event().wait()

@@ -23,7 +23,8 @@ import math
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from functools import partial
 from queue import SimpleQueue
@@ -114,15 +115,9 @@ class UserCode:
 
     # --- From where it is called ---
 
-    @contextlib.contextmanager
-    def at_work(self) -> Iterator[None]:
+    def at_work(self) -> AbstractContextManager[None]:
         """Let what the listener calls find out that it is called by the listener."""
-        call = _Call(self)
-        _call.set(call)
-        try:
-            yield
-        finally:
-            call.code = None
+        return _Call(self)
 
     def is_caller(self) -> bool:
         """Return True in a call of this listener, and in what such a call began, until it returns."""
@@ -420,6 +415,12 @@ class _Call:
 
     def __init__(self, code: UserCode) -> None:
         self.code: UserCode | None = code
+
+    def __enter__(self) -> None:
+        _call.set(self)
+
+    def __exit__(self, *_error: object) -> None:
+        self.code = None
 
 
 _call: ContextVar[_Call | None] = ContextVar("rmqalloc_listener", default=None)

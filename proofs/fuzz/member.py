@@ -150,7 +150,12 @@ class Judge:
 
     def _goes_on(self, key: Key, state: QueueState, pull: Pull, offset: int) -> None:
         follows = pull.following
-        is_found = pull.code == 0 and follows is not None and pull.offset < offset <= follows
+        is_found = (
+            pull.code == 0
+            and follows is not None
+            and pull.offset < offset <= follows
+            and offset not in self.words[key[0]]  # else the queue may begin again there
+        )
         if is_found or (pull.code in (19, 20) and offset == follows and offset > pull.offset):
             due = {number for number in pull.whole if number < offset}
             passed = {number for number in state.due if pull.offset <= number < offset}

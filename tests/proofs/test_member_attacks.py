@@ -74,6 +74,15 @@ def test_a_broker_may_move_a_queue():
     assert not judge.faults and judge.n_forgiven == 4
 
 
+def test_a_queue_may_begin_again_within_an_answer_that_it_did_not_get():
+    judge = Judge()
+    pulled(judge, 10, 14)
+    judge.says("beside", '{"offset": 11}')
+    judge.pulls(KEY, 11)
+    judge.commits(KEY, 12)
+    assert not judge.faults
+
+
 def test_a_turn_of_the_loop_that_takes_long_is_seen():
     selector = TimedSelector()
     loop = asyncio.SelectorEventLoop(selector)

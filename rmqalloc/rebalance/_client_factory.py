@@ -229,7 +229,13 @@ class MQClientFactory:
 
     def after_passes(self, action: Callable[[], None]) -> None:
         """Call ``action`` when no pass is at work; at once if none is."""
-        self.lanes.rebalance.do(nothing(None), lambda _result, _error: action())
+
+        def done(_result: None, error: BaseException | None) -> None:
+            if isinstance(error, Exception):
+                refuse_defect(error)
+            action()
+
+        self.lanes.rebalance.do(nothing(None), done)
 
     def _every(
         self, first: int, period: int, action: Callable[[], Steps[object]], lane: Lane | None = None

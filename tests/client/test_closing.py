@@ -7,20 +7,19 @@ import re
 import signal
 import sys
 import threading
-from pathlib import Path
 
 import pytest
 import simulated_time
+from checkout import ROOT
 from wire_cluster import WireCluster
 from wire_members import Heard, bodies, member, own, until
 
-import rmqalloc
 from rmqalloc import ArgumentError
 from rmqalloc.client import PushConsumer
 from rmqalloc.remoting import ClientError
 
 HEART_BEAT, UNREGISTER = 34, 35
-PAGE = Path(rmqalloc.__file__).parents[1] / "docs" / "member.md"
+PAGE = ROOT / "docs" / "member.md"
 
 
 class Hanging:

@@ -11,9 +11,10 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
-from collections.abc import Callable, Collection, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Collection
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field, replace
+from types import TracebackType
 
 from rmqalloc.client.health import Refusal, RefusedError
 from rmqalloc.client.member_codes import MemberCode
@@ -90,23 +91,26 @@ class Outcomes:
         self._news = asyncio.Event()
         self.heartbeats: dict[str, int] = {}
 
-    @contextmanager
-    def of(self, address: str, code: MemberCode, subject: Subject = "") -> Iterator[None]:
-        """Record what becomes of the request that this block makes."""
-        try:
-            yield
-        except (ResponseError, BodyError, NotNamedError) as error:
+    def of(
+        self, address: str, code: MemberCode, subject: Subject = ""
+    ) -> AbstractContextManager[None]:
+        """Record what becomes of the request that the block makes."""
+        return _Request(self, address, code, subject)
+
+    def ended(
+        self, address: str, code: MemberCode, subject: Subject, error: BaseException | None
+    ) -> None:
+        """Record how a request ended."""
+        if error is None:
+            self._grant(address, code, subject)
+        elif isinstance(error, (ResponseError, BodyError, NotNamedError)):
             if _is_expected(code, subject, error):
                 self._grant(address, code, subject)
             else:
                 self._refuse(address, code, subject, error)
-            raise
-        else:
-            self._grant(address, code, subject)
-        finally:
-            if code is MemberCode.HEART_BEAT:
-                self._greeted.add(address)
-                self._news.set()
+        if code is MemberCode.HEART_BEAT:
+            self._greeted.add(address)
+            self._news.set()
 
     def refused(self) -> tuple[Refusal, ...]:
         """Return what is refused; what was refused last comes last."""
@@ -168,6 +172,8 @@ class Outcomes:
     def _grant(self, address: str, code: MemberCode, subject: Subject) -> None:
         if code is MemberCode.HEART_BEAT:
             self.heartbeats[address] = self._now()
+        if not self._refused:
+            return
         known = self._refused.get((address, code, _topic(subject)))
         if known is None:
             return
@@ -188,6 +194,26 @@ class Outcomes:
         oldest = self._now() - FORGOTTEN_AFTER
         for key in [key for key, known in self._refused.items() if known.refusal.last < oldest]:
             del self._refused[key]
+
+
+class _Request:
+    """A block that makes one request; a class, as pulls would notice the cost of a generator."""
+
+    __slots__ = ("_outcomes", "_what")
+
+    def __init__(self, outcomes: Outcomes, *what: *tuple[str, MemberCode, Subject]) -> None:
+        self._outcomes, self._what = outcomes, what
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._outcomes.ended(*self._what, error)
 
 
 def _topic(subject: Subject) -> str:

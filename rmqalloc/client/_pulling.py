@@ -8,7 +8,6 @@ import asyncio
 import logging
 import math
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 from rmqalloc import rebalance
@@ -191,7 +190,7 @@ class PullService:
         clock = asyncio.get_running_loop().time
         began = clock()
         try:
-            answer, messages = await self._asked(request, subscription)
+            answer, messages, following = await self._asked(request, subscription)
         except (LostError, UnreachableError):
             return AFTER_LOSS
         except NotAskedError as error:  # whichever queue wakes first opens the connection for all
@@ -201,12 +200,13 @@ class PullService:
                 return BROKER_OVER_LIMIT
             self._report(request, error)
             return AFTER_ERROR
-        self._reported.discard(queue)
+        if self._reported:
+            self._reported.discard(queue)
         if process_queue.dropped:
             return 0
         self._suggested[queue] = answer.suggested_broker_id
-        has_passed = answer.next_begin_offset != request.next_offset
-        request.next_offset = process_queue.next_offset = answer.next_begin_offset
+        has_passed = following != request.next_offset
+        request.next_offset = process_queue.next_offset = following
         process_queue.max_offset = answer.max_offset
         if messages:
             begins = process_queue.put(messages)
@@ -256,8 +256,10 @@ class PullService:
 
     async def _asked(
         self, request: PullRequest, subscription: SubscriptionData
-    ) -> tuple[PullAnswer, list[Message]]:
-        """Pull once; return the answer and those of its messages that the subscription names."""
+    ) -> tuple[PullAnswer, list[Message], int]:
+        """Pull once; return the answer, those of its messages that the subscription names, and where
+        the next pull begins.
+        """
         consumer, queue = self._consumer, request.queue
         address, is_master = await self._server(queue)
         commit_offset = None
@@ -275,8 +277,7 @@ class PullService:
             self._batch_size,
             commit_offset,
         )
-        with answer_of(address, "PULL_MESSAGE"):
-            _check_offsets(answer, request.next_offset)
+        _check_offsets(address, answer, request.next_offset)
         reader = await self._read(answer, request)
         if answer.offset_delta:
             for message in reader.messages:
@@ -287,7 +288,7 @@ class PullService:
         if queue.topic.startswith(RETRY_PREFIX):
             for message in messages:
                 message.topic = message.retry_topic or message.topic
-        return replace(answer, next_begin_offset=reader.following + answer.offset_delta), messages
+        return answer, messages, reader.following + answer.offset_delta
 
     async def _read(self, answer: PullAnswer, request: PullRequest) -> MessageReader:
         """Read the messages of an answer, and pass over those that cannot be read."""
@@ -329,15 +330,17 @@ class PullService:
         raise ClientError(f"broker {queue.broker_name!r} of {queue} is not known")
 
 
-def _check_offsets(answer: PullAnswer, offset: int) -> None:
+def _check_offsets(address: str, answer: PullAnswer, offset: int) -> None:
     """Refuse an answer after which the queue would be read again, or for ever at the same offset; a
     queue that moved may go back.
     """
-    least = {PullStatus.FOUND: offset + 1, PullStatus.OFFSET_ILLEGAL: 0}.get(answer.status, offset)
+    is_moved = answer.status is PullStatus.OFFSET_ILLEGAL
+    least = 0 if is_moved else offset + (answer.status is PullStatus.FOUND)
     if answer.next_begin_offset < least:
-        raise AnswerError(
-            f"{answer.status.name} at offset {offset} goes on from {least} or later, got {answer.next_begin_offset}"
-        )
+        with answer_of(address, "PULL_MESSAGE"):
+            raise AnswerError(
+                f"{answer.status.name} at offset {offset} goes on from {least} or later, got {answer.next_begin_offset}"
+            )
 
 
 class _Undecodable:

@@ -33,11 +33,10 @@ class Latency:
         self.total += seconds
 
     def add_all(self, durations: Sequence[float]) -> None:
-        """Count many durations, together where none can be beyond the first bucket."""
-        total = sum(durations)
-        if total <= LATENCY_BOUNDS[0]:
+        """Count many durations, together where none is beyond the first bucket."""
+        if max(durations, default=0.0) <= LATENCY_BOUNDS[0]:
             self.counts[0] += len(durations)
-            self.total += total
+            self.total += sum(durations)
         else:
             for seconds in durations:
                 self.add(seconds)

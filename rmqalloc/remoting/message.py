@@ -340,10 +340,12 @@ class MessageReader:
                 message, at = _message(data, at)
             except MessageError as error:
                 at = self._behind(at, error)
+                if self.stopped_by is not None:
+                    break
             else:
                 if message.sys_flag & _BATCH == _BATCH:
                     yield from self._unwrap(message)
-                    if len(messages) > MAX_MESSAGES:
+                    if self.stopped_by is not None or len(messages) > MAX_MESSAGES:
                         break
                 elif begin <= message.queue_offset < end:
                     messages.append(message)
@@ -354,8 +356,6 @@ class MessageReader:
                 if len(messages) > MAX_MESSAGES:
                     break
                 yield
-            if self.stopped_by is not None:
-                break
         if len(messages) > MAX_MESSAGES:
             self._stop(
                 messages[MAX_MESSAGES].queue_offset,

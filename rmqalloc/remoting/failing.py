@@ -31,6 +31,7 @@ SHORTEST_PAUSE, LONGEST_PAUSE = 0.2, 30.0
 _SHARE = 1 / 3  # of the time that an address has failed
 _AT_RANDOM = 0.2  # of a pause
 _LOGGED_EVERY = 60.0  # seconds
+_LONGEST_TRY = 5.0  # seconds
 
 log = logging.getLogger(__name__)
 
@@ -126,14 +127,16 @@ class FailingAddresses:
         reason : str
             What the try ended with; the address in front of it is left out.
         began : float, optional
-            When the try began; now if not given.
+            When the try began; now if not given. A process that was frozen finds that its tries took
+            minutes, which says nothing of the server, so at most 5 s of the first one count.
         """
         now = self._now()
         known = self._failing.get(address)
         if known is not None and now < known.next_try:
             return
         if known is None:
-            known = Failure("", now if began is None else began, now, 0)
+            since = now if began is None else max(began, now - _LONGEST_TRY)
+            known = Failure("", since, now, 0)
         pause = min(max((now - known.since) * _SHARE, SHORTEST_PAUSE), LONGEST_PAUSE)
         next_try = now + pause * random.uniform(1 - _AT_RANDOM, 1)
         reason = reason.removeprefix(address).removeprefix(":").strip()

@@ -181,3 +181,20 @@ def test_requests_that_always_leave_wait_for_a_connection_too():
             assert len(outage.came) == n_came
 
     simulated_time.run(run())
+
+
+def test_a_member_that_was_frozen_pulls_again_within_seconds():
+    """Its pulls have then waited for minutes, which says nothing of its brokers."""
+
+    async def run():
+        async with WireCluster({"orders": 2}) as cluster, member(cluster, print) as consumer:
+            await until(lambda: len(consumer.queues()) >= 2)
+            broker, loop = cluster.brokers["broker-a"], asyncio.get_running_loop()
+            await until(lambda: broker.waiting >= 2)
+            broker.drop_connections()
+            loop.simulation.now += 300
+            thawed, n_pulls = loop.time(), broker.count(PULL)
+            await until(lambda: broker.count(PULL) > n_pulls)
+            assert loop.time() - thawed < 2
+
+    simulated_time.run(run())

@@ -10,7 +10,9 @@ from typing import Any
 import acl_broker
 from broker_admin import CREATE_ACL, CREATE_USER, UPDATE_ACL, administer
 from live_cluster import LiveCluster
+from live_proofs import wait_for
 
+from clusters.beside_java.wire import brokers_of
 from rmqalloc.remoting import Credentials
 
 TOPIC, GROUP, QUEUES = "orders", "billing", 4
@@ -47,6 +49,10 @@ class Guarded:
         fields = {"topic": TOPIC, "defaultTopic": "TBW102", "readQueueNums": str(QUEUES), "writeQueueNums": str(QUEUES),
                   "perm": "6", "topicFilterType": "SINGLE_TAG", "topicSysFlag": "0", "order": "false"}  # fmt: skip
         administer(self.address, _UPDATE_TOPIC, fields, None, self.admin)
+        wait_for(
+            lambda: brokers_of(cluster.name_server, TOPIC) == {"guarded": QUEUES},
+            f"{TOPIC} has its queues",
+        )
 
     def prepare(self) -> None:
         """Do what the broker needs before it starts."""

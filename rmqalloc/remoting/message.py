@@ -45,6 +45,7 @@ unless they are configured otherwise.
 MAX_MESSAGES = 8192
 """Messages that are read of one answer at most, those in batches included; a pull asks for 1,024 at most."""
 
+_LEAST = -(1 << 63)  # of Java's long
 _STEP = 256 << 10  # bytes of an answer in one step, a pull's usual bound: 2,900 messages at most
 _BATCH_STEP = 64 << 10  # bytes of a batch in one step: also 2,900 messages at most
 _CHUNK = 1 << 20  # bytes that are decompressed in one step
@@ -289,8 +290,8 @@ class MessageReader:
         Body of the answer.
     begin, end : int
         Offset that the pull asked for, and the one that the answer names for the next pull. A
-        message with an offset outside of them cannot be read; messages of a batch before ``begin``
-        were pulled before.
+        message with an offset outside of them, or that does not rise, cannot be read; messages of a
+        batch before ``begin`` were pulled before.
 
     Attributes
     ----------
@@ -309,20 +310,21 @@ class MessageReader:
 
     Examples
     --------
-    >>> good, bad = encode_message(Message("orders", b"42")), bytearray(encode_message(Message("orders", queue_offset=1)))
+    >>> first, bad, last = (bytearray(encode_message(Message("orders", queue_offset=i))) for i in range(3))
     >>> bad[4:8] = b"????"
-    >>> reader = MessageReader(good + bad + good, 0, 3)
+    >>> reader = MessageReader(bytes(first + bad + last), 0, 3)
     >>> [*reader.steps()], len(reader.messages), reader.n_undecodable, reader.first_undecodable, reader.following
     ([], 2, 1, 1, 3)
     """
 
     __slots__ = (
-        "_begin", "_data", "_end", "_n_unpacked", "_passed", "first_error", "first_undecodable", "following", "messages",
-        "n_undecodable", "stopped_by",
+        "_begin", "_data", "_end", "_is_in_order", "_n_unpacked", "_passed", "first_error", "first_undecodable", "following",
+        "messages", "n_undecodable", "stopped_by",
     )  # fmt: skip
 
-    def __init__(self, data: bytes, begin: int = -(1 << 63), end: int = 1 << 63) -> None:
+    def __init__(self, data: bytes, begin: int = _LEAST, end: int = 1 << 63) -> None:
         self._data, self._begin, self._end = data, begin, end
+        self._is_in_order = begin > _LEAST
         self._passed = begin - 1
         self._n_unpacked = 0
         self.messages: list[Message] = []
@@ -335,6 +337,7 @@ class MessageReader:
         """Read the answer; yields after each step that is not the last one."""
         data, messages, begin, end = self._data, self.messages, self._begin, self._end
         at, size, pause = 0, len(self._data), _STEP
+        last = self._last
         while at < size:
             try:
                 message, at = _message(data, at)
@@ -343,12 +346,18 @@ class MessageReader:
                 if self.stopped_by is not None:
                     break
             else:
+                offset = message.queue_offset
+                if offset <= last and self._replaces_last(offset):
+                    last = self._last
                 if message.sys_flag & _BATCH == _BATCH:
                     yield from self._unwrap(message)
+                    last = self._last
                     if self.stopped_by is not None or len(messages) > MAX_MESSAGES:
                         break
-                elif begin <= message.queue_offset < end:
+                elif last < offset < end:
                     messages.append(message)
+                    if self._is_in_order:
+                        last = offset
                 else:
                     self._pass(_misplaced(message, begin, end))
             if at >= pause:
@@ -362,6 +371,31 @@ class MessageReader:
                 MessageError(f"an answer has more than {MAX_MESSAGES:,} messages"),
             )
             del messages[MAX_MESSAGES:]
+
+    @property
+    def _last(self) -> int:
+        """The offset of the last message; anything goes where nobody knows where the answer begins."""
+        return (
+            self.messages[-1].queue_offset
+            if self.messages and self._is_in_order
+            else self._begin - 1
+        )
+
+    def _replaces_last(self, offset: int) -> bool:
+        """Pass over the last message if a further one shows that its offset is wrong.
+
+        Offsets rise in an answer. Where one does not, the message before it is wrong if the two
+        around it rise, and of two with one offset the one after a gap.
+        """
+        messages = self.messages
+        if not messages or not self._is_in_order:
+            return False
+        previous = messages[-2].queue_offset if len(messages) > 1 else self._begin - 1
+        last = messages[-1].queue_offset
+        if not previous < offset or (offset == last and last == previous + 1):
+            return False
+        self._pass(_misplaced(messages.pop(), previous + 1, offset), previous + 1)
+        return True
 
     @property
     def _expected(self) -> int:
@@ -420,7 +454,7 @@ class MessageReader:
             except MessageError as error:
                 if self._n_unpacked and isinstance(error, _TooLongError):
                     self._stop(self._expected, error)
-                elif batch.queue_offset >= self._begin:
+                elif batch.queue_offset > self._last:
                     self.messages.append(batch)
                 return
         data = b"".join(parts) if parts else batch.raw_body
@@ -428,7 +462,7 @@ class MessageReader:
         yield from self._inner(batch, data)
 
     def _inner(self, batch: Message, data: bytes) -> Iterator[None]:
-        at, pause, offset = 0, _BATCH_STEP, batch.queue_offset
+        at, pause, offset, last = 0, _BATCH_STEP, batch.queue_offset, self._last
         bits = batch.sys_flag & ~(COMPRESSED | _BATCH)
         try:
             while at < len(data):
@@ -438,7 +472,7 @@ class MessageReader:
                 at = properties_at + max(0, _SHORT.unpack_from(data, properties_at - 2)[0])
                 if length < 0 or at > len(data) or offset >= self._end:
                     raise IndexError(at)
-                if offset >= self._begin:
+                if offset > last:
                     body, properties = data[body_at : properties_at - 2], data[properties_at:at]
                     self.messages.append(
                         Message(

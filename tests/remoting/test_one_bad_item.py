@@ -268,3 +268,22 @@ def test_a_body_that_is_too_long_is_refused_before_it_is_read(monkeypatch):
     assert read([item] * 10) == ["x"] * 10
     with pytest.raises(AnswerError, match="a body of 120 bytes; at most 100 are read"):
         read([item] * 20)
+
+
+@pytest.mark.parametrize("place", range(6))
+@pytest.mark.parametrize("claimed", range(8))
+def test_a_message_with_a_wrong_offset_costs_itself(place, claimed):
+    """Also where it claims the offset of a good one, before or behind it."""
+    offsets = [*range(place), claimed, *range(place + 1, 6)]
+    data = b"".join(
+        encode_message(Message("orders", b"%d" % i, queue_offset=offset))
+        for i, offset in enumerate(offsets)
+    )
+    reader = MessageReader(data, 0, 8)
+    assert list(reader.steps()) == []
+    good = [(i, i) for i in range(6) if i != place]
+    read = [(int(message.body), message.queue_offset) for message in reader.messages]
+    assert [pair for pair in read if pair[0] != place] == good
+    assert [offset for _, offset in read] == sorted({offset for _, offset in read})
+    assert reader.n_undecodable == 6 - len(read)
+    assert len(read) == 5 or claimed == place or (place == 5 and claimed > 5)

@@ -9,7 +9,7 @@ import inspect
 import os
 import ssl
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from rmqalloc.errors import ArgumentError, ArgumentTypeError
 from rmqalloc.rebalance import Intervals
@@ -26,9 +26,6 @@ from rmqalloc.remoting import ConsumeFromWhere, MessageModel, Profile
 from rmqalloc.remoting.credentials import Credentials
 from rmqalloc.strategies import Strategy
 from rmqalloc.text import did_you_mean, message
-
-if TYPE_CHECKING:
-    from rmqalloc.client.member_settings import MemberSettings
 
 T = TypeVar("T")
 _BY_NAME = inspect.Parameter.KEYWORD_ONLY
@@ -139,7 +136,7 @@ _OPTIONAL = frozenset(
 )
 
 
-def check_types(settings: MemberSettings) -> None:
+def check_types(settings: Any) -> None:
     """Refuse values of other types than their settings have; a truth value is no number."""
     for name, (kinds, text) in _KINDS.items():
         value = getattr(settings, name)
@@ -151,7 +148,7 @@ def check_types(settings: MemberSettings) -> None:
             raise ArgumentTypeError(f"{name} is {none}{text}, got {got}")
 
 
-def check_listeners(settings: MemberSettings) -> None:
+def check_listeners(settings: Any) -> None:
     """Refuse listeners that cannot be called, or not with what they will be given."""
     _check_callable("listener", settings.listener, "messages")
     if inspect.isgeneratorfunction(settings.listener) or inspect.isasyncgenfunction(
@@ -199,7 +196,7 @@ _BOUNDS = {
 _NOT_IN_IDS = frozenset("@/\\")
 
 
-def check_values(settings: MemberSettings) -> None:
+def check_values(settings: Any) -> None:
     """Refuse numbers out of Java's bounds, and names that no broker or client id takes."""
     _refuse(wrong_group(settings.consumer_group, settings.profile.longest_group))
     for name, (least, most) in _BOUNDS.items():

@@ -35,6 +35,7 @@ OTHER_QUESTIONS = {
     "rmqalloc.plans._gates._MOST_QUEUES": "that a gate may name, over all groups",
     "rmqalloc.plans._verification.MOST_QUEUES": "of all units and states of a plan's file together",
     "rmqalloc.simulation._settings.MAX_RETRY_QUEUES": "of a retry topic, which brokers make",
+    "rmqalloc.remoting.route_codec.MAX_ROUTE_QUEUES": "of a topic, in an answer that a member reads",
 }
 """Numbers of queues that bound something else."""
 

@@ -199,7 +199,7 @@ class Judge:
 
     def hears(self, group: str, text: str) -> None:
         """Note a message by its body."""
-        found = text and re.fullmatch(r"(broker-[ab])/(\d)/(\d+) (\d+)", text)
+        found = text and re.fullmatch(r"(.*)/(\d+)/(\d+) (\d+)", text, re.DOTALL)
         if not found or zlib.crc32(text.partition(" ")[0].encode()) != int(found[4]):
             return
         with self._lock:

@@ -223,12 +223,12 @@ def test_a_time_below_zero_is_refused(timeout):
 
 LISTENERS = {
     "plain": """
-def bill(messages):
+def stuck(messages):
     print("begun", flush=True)
     time.sleep(3_600)
 """,
     "stubborn": """
-async def bill(messages):
+async def stuck(messages):
     print("begun", flush=True)
     while True:
         try:
@@ -248,12 +248,11 @@ def test_the_program_of_the_page_ends_by_a_signal(kind, orderly, number, tmp_pat
 
     async def run():
         async with WireCluster({"orders": 1}) as cluster:
-            (tmp_path / "billing.py").write_text(f"import asyncio, time\n{LISTENERS[kind]}")
+            settings = f"listener=stuck, close_within=0.4, orderly={orderly}"
             (tmp_path / "program.py").write_text(
-                "import billing\n"
+                f"import asyncio, time\n{LISTENERS[kind]}\n"
                 + program.replace("10.0.0.1:9876", cluster.name_server).replace(
-                    "listener=bill",
-                    f"listener=billing.bill, close_within=0.4, orderly={orderly}",
+                    "listener=bill", settings
                 )
             )
             cluster.offsets["billing", cluster.queues()[0]] = 0

@@ -120,7 +120,9 @@ def computed_otherwise(
     found: dict[tuple[str, str], Counter[str]] = {}
     for group in groups:
         languages = Counter(one.language for one in group.clients)
-        is_mixed = any(dialect_of(one) != JAVA for one in languages if one is not None)
+        is_mixed = any(
+            dialect_of(language) != JAVA for language in languages if language is not None
+        )
         for language, n in languages.items() if is_mixed and not is_served(group) else ():
             if (about := _lacking(method, language)) is not None:
                 found.setdefault(about, Counter())[group.name] += n

@@ -55,5 +55,7 @@ def test_the_table_of_metrics_is_that_of_the_collector():
         stem = re.match("rmqalloc_member", first)[0]
         for name in [first, *(stem + name for name in more)]:
             shown[name.removesuffix("_total")] = kind, tuple(re.findall(r"`(\w+)`", labels))
-    made = {one.name: (one.type, one._labelnames) for one in MemberCollector().describe()}
+    made = {
+        metric.name: (metric.type, metric._labelnames) for metric in MemberCollector().describe()
+    }
     assert shown == made

@@ -306,12 +306,12 @@ def test_a_request_is_granted_when_it_is_for_every_queue(caplog):
     for queue in (first, second):
         outcome(outcomes, PULL, queue, ResponseError(23, "no"))
     outcome(outcomes, PULL, first)
-    assert [(one.topic, one.count) for one in outcomes.refused()] == [("orders", 2)]
+    assert [(refusal.topic, refusal.count) for refusal in outcomes.refused()] == [("orders", 2)]
     assert not lines(caplog, logging.INFO)
     outcome(outcomes, PULL, second)
     assert not outcomes.refused() and len(lines(caplog, logging.INFO)) == 1
     outcome(outcomes, PULL, first, ResponseError(23, "no"))
-    assert len(lines(caplog, logging.WARNING)) == 2, "it is refused anew"
+    assert len(lines(caplog, logging.WARNING)) == 2, "it is refused again"
 
 
 def test_another_code_is_another_warning_and_a_topic_of_retries_is_none(caplog):

@@ -103,7 +103,7 @@ def test_a_wrapper_of_cpp_beside_java_does_not():
 def test_a_client_of_python_that_reports_nothing_is_not_known_to_be_a_member():
     [group] = read("AVG", properties()).groups
     silent = [replace(client, owned=None, strategy=None) for client in group.clients]
-    listed = [answers.ClientConnection(one.client_id, "PYTHON", "5.3.3") for one in silent]
+    listed = [answers.ClientConnection(client.client_id, "PYTHON", "5.3.3") for client in silent]
     view = {"a": answers.Connections(tuple(listed), frozenset({"orders"}), "CLUSTERING")}
     found = members.group("g", view, {}, {"orders": ROUTE})
     assert {client.language for client in found.clients} == {"PYTHON"}
@@ -138,7 +138,7 @@ def test_sdks_are_counted_by_name_and_members_stand_with_java():
     [group] = snapshot.groups
     go = replace(group.clients[0], client_id="10.0.0.3@7#3", language="GO", owned=None)
     mixed = replace(snapshot, groups=(replace(group, clients=(*group.clients, go)),))
-    [finding] = [one for one in check_snapshot(mixed) if one.rule == "mixed-languages"]
+    [finding] = [found for found in check_snapshot(mixed) if found.rule == "mixed-languages"]
     assert "(GO: 1 client, JAVA: 1 client, RMQALLOC: 1 client)" in finding.message
     assert finding.clients == (go.client_id,)
 

@@ -106,11 +106,11 @@ def _verbs(event: Event) -> str:
     """What the verbs said after an event."""
     before, found = (
         ", ".join(sorted({f"`{rule}`" for rules in some for rule in rules}))
-        for some in ([one.before for one in event.looks], [one.found for one in event.looks])
+        for some in ([look.before for look in event.looks], [look.found for look in event.looks])
     )
-    n_right = sum(not one.wrong for one in event.looks)
-    seconds = max(one.seconds for one in event.looks)
-    stated = ", ".join(one.group.name for one in event.looks if one.is_stated)
+    n_right = sum(not look.wrong for look in event.looks)
+    seconds = max(look.seconds for look in event.looks)
+    stated = ", ".join(look.group.name for look in event.looks if look.is_stated)
     cells = (event.name, len(event.looks), n_right, f"{seconds:.1f}", before, found, stated)
     return f"| {' | '.join(map(str, cells))} |"
 

@@ -104,7 +104,9 @@ def faults(said: Said, right: Right) -> list[str]:
 def never(said: Said) -> list[str]:
     """Return findings that are false at any time."""
     return [
-        f"check finds {_finding(one)}" for one in said.findings if one["rule"].startswith(NEVER)
+        f"check finds {_finding(found)}"
+        for found in said.findings
+        if found["rule"].startswith(NEVER)
     ]
 
 
@@ -183,14 +185,16 @@ def looked(stage: Stage, number: int, but: Iterable[str] = ()) -> list[Look]:
     the event decides which queue and which clients they are asked about.
     """
     began, but = time.monotonic(), set(but)
-    rights = {one.name: right_of(stage.expected(one, but), stage.topic) for one in stage.groups}
+    rights = {
+        group.name: right_of(stage.expected(group, but), stage.topic) for group in stage.groups
+    }
     watched = [Watched(group, rights[group.name]) for group in stage.groups]
     while True:
         everything = _asked(stage, rights, number)
         seconds = time.monotonic() - began
-        are_right = [one.sees(everything[one.group.name], seconds) for one in watched]
+        are_right = [watch.sees(everything[watch.group.name], seconds) for watch in watched]
         if all(are_right) or seconds > RIGHT_WITHIN:
-            return [one.look for one in watched]
+            return [watch.look for watch in watched]
         time.sleep(LOOKS_EVERY)
 
 

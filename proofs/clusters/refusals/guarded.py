@@ -81,7 +81,7 @@ class Acl1(Guarded):
         self._write(USERS)
 
     def permit(self, is_allowed: bool) -> None:
-        """Write the file anew."""
+        """Write the file again."""
         self._write(USERS if is_allowed else USERS | {"allowed-user": ("elsewhere", "elsewhere")})
 
     def _write(self, users: dict[str, tuple[str, str]]) -> None:

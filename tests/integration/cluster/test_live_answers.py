@@ -274,7 +274,7 @@ def test_a_bad_header_leaves_nobody_waiting(fields):
 
     errors = simulated_time.run(main())
     kind = RemotingError if '"opaque":7,' in fields else LostError
-    assert len(errors) == 2 and {type(one) for one in errors} == {kind}
+    assert len(errors) == 2 and {type(error) for error in errors} == {kind}
     assert all("not the JSON of a command" in str(one) for one in errors)
 
 

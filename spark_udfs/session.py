@@ -4,7 +4,7 @@ import os
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -87,7 +87,8 @@ def running_session(master: str) -> Iterator[SparkSession]:
         with _lock:
             _own["users"] -= is_ours
             if is_ours and not _own["users"]:
-                spark.stop()
+                with suppress(Exception):  # whose Java has ended
+                    spark.stop()
 
 
 def _is_spark_here() -> bool:
@@ -108,7 +109,7 @@ def _settings(local: bool) -> dict[str, str]:
     """Return the settings of a session whose driver runs in this process."""
     settings = {
         "spark.ui.enabled": "false",
-        "spark.ui.showConsoleProgress": "false",
+        "spark.ui.showConsoleProgress": str(sys.stderr.isatty()).lower(),
         # Over a Parquet scan the columnar input of scalar Arrow UDFs takes a slow path; off is a
         # quarter faster.
         "spark.sql.execution.arrow.pythonUDF.columnarInput.enabled": "false",

@@ -64,14 +64,13 @@ def ways(source: Path, target: Path) -> list[Way]:
     python, found = sys.executable, []
     cores = str(os.cpu_count())
     for strategy in ("AVG", "CONSISTENT_HASH"):
-        in_out = ["-f", str(source), "--out", str(target / "threads"), "-s", strategy]
-        job = ["--input", str(source), "--output", str(target / "job"), "--strategy", strategy]
+        bulk = [python, "-m", "rmqalloc", "bulk", "-f", str(source), "-s", strategy]
         found += [
-            Way("no Spark", strategy, [python, "-m", "rmqalloc", "bulk", *in_out]),
+            Way("no Spark", strategy, [*bulk, "--out", str(target / "threads")]),
             Way(
                 "file job",
                 strategy,
-                [python, "-m", "spark_udfs.job", *job, "--file-job", "--overwrite"],
+                [*bulk, "--out", str(target / "job"), "--spark", "--file-job", "--overwrite"],
             ),
             Way(
                 "transform",

@@ -8,12 +8,17 @@ and bytes.
 """
 
 import json
+import os
 import sys
+import threading
 import time
 
-from spark_udfs.job._progress import Watch
+from processes import resident_by_kind
+
 from spark_udfs.session import session
 from spark_udfs.transforms import plan
+
+LOOK_EVERY = 0.25
 
 SCENARIOS = [
     {"name": "one client less", "changes": [{"remove_clients": {"count": 1}}]},
@@ -24,14 +29,38 @@ SCENARIOS = [
 ]
 
 
+class Peaks:
+    """Peak resident memory of the driver's Java and of its Python workers while the block runs, as far
+    as /proc shows it.
+    """
+
+    def __init__(self) -> None:
+        self.jvm = self.workers = 0
+        self._done = threading.Event()
+        self._thread = threading.Thread(target=self._look, daemon=True)
+
+    def __enter__(self) -> "Peaks":
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._done.set()
+        self._thread.join()
+
+    def _look(self) -> None:
+        while not self._done.wait(LOOK_EVERY):
+            jvm, workers = resident_by_kind(os.getpid())
+            self.jvm, self.workers = max(self.jvm, jvm), max(self.workers, workers)
+
+
 def main(target: str, *sources: str) -> None:
     """Plan and write."""
-    with session("local[2]") as spark, Watch(spark) as watch:
+    with session("local[2]") as spark, Peaks() as peaks:
         started = time.perf_counter()
         plans = spark.read.parquet(*sources).transform(plan(scenarios=SCENARIOS, strategy="AVG"))
         plans.write.mode("overwrite").option("compression", "zstd").parquet(target)
         seconds = time.perf_counter() - started
-    print(json.dumps({"seconds": seconds, "jvm": watch.jvm_peak, "workers": watch.workers_peak}))
+    print(json.dumps({"seconds": seconds, "jvm": peaks.jvm, "workers": peaks.workers}))
 
 
 if __name__ == "__main__":

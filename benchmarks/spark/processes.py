@@ -47,6 +47,17 @@ def resident_below(root: int) -> int:
     return sum(int(fields[21]) * PAGE for _, fields in [*([own] if own else []), *_below(root)])
 
 
+def resident_by_kind(root: int) -> tuple[int, int]:
+    """Bytes of memory of Java and of Python processes below one."""
+    jvm = python = 0
+    for name, fields in _below(root):
+        if name == "java":
+            jvm += int(fields[21]) * PAGE
+        elif name.startswith("python"):
+            python += int(fields[21]) * PAGE
+    return jvm, python
+
+
 def _below(root: int) -> list[tuple[str, list[str]]]:
     """Name and figures of every process below one."""
     children: dict[int, list[tuple[int, tuple[str, list[str]]]]] = {}

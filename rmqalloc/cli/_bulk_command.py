@@ -15,40 +15,86 @@ from rmqalloc.cli._environment import Verb
 from rmqalloc.cli._options import option
 from rmqalloc.cli._sink import ChangingLine, draw, say
 from rmqalloc.cli._strategy_options import NamedStrategy, strategy_option
-from rmqalloc.errors import ArgumentError
 from rmqalloc.results.and_more import named
 from rmqalloc.text import printable, without_secrets
-from spark_udfs.job.job_options import JOB_ARGUMENTS, JOB_OPTIONS
 
 if TYPE_CHECKING:
     from rmqalloc.evaluation.batch_planning import PlanSpec
     from rmqalloc.evaluation.totals import ByScenario
     from rmqalloc.scenarios import Scenario
+    from spark_udfs.job import UnitSource
 
 Command = Callable[..., Any]
 
-_KINDS: dict[str, dict[str, Any]] = {
-    "text": {},
-    "texts": {"multiple": True},
-    "count": {"type": Count(min=0)},
-    "share": {"type": Amount(0, 1)},
-    "flag": {"is_flag": True},
-    "switch": {},
-}
 _SHOWN = ("metrics", "owners", "best")
+
+_ON_SPARK = (
+    click.option(
+        "--spark", is_flag=True, help="Run as a Spark job; the options after this one need it."
+    ),
+    click.option("--master", help="Spark master, local[*] unless given."),
+    click.option("--remote", metavar="sc://HOST", help="Spark Connect server."),
+    click.option(
+        "--table",
+        metavar="NAME",
+        help="Table to read instead of files, such as catalog.schema.table.",
+    ),
+    click.option(
+        "--format",
+        metavar="NAME",
+        help="Spark's name of the input's format, parquet unless given.",
+    ),
+    click.option(
+        "--option",
+        "options",
+        multiple=True,
+        metavar="K=V",
+        help="Option of Spark's reader; may be repeated.",
+    ),
+    click.option(
+        "--into",
+        metavar="NAME",
+        help="Delta or Iceberg table for the plan, added in one commit; with an output directory "
+        "it takes the rows of that.",
+    ),
+    click.option("--bad", metavar="DIR", help="Directory for the plan's bad rows."),
+    click.option(
+        "--file-job/--no-file-job",
+        "in_workers",
+        default=None,
+        help="Whether workers read Parquet themselves; they do where each sees the files.",
+    ),
+    click.option(
+        "--max-bad-fraction",
+        type=Amount(0, 1),
+        metavar="F",
+        help="Fail, and write nothing, if more of the plan's rows are bad.",
+    ),
+    click.option(
+        "--worst",
+        "n_worst",
+        type=Count(min=0),
+        metavar="N",
+        help="Groups of each scenario in the summary.",
+    ),
+    click.option(
+        "--overwrite",
+        is_flag=True,
+        default=None,
+        help="Replace the plan that is there; until the new one is complete there is none.",
+    ),
+)
+"""Options of a run on Spark, which stay None or empty unless they are given."""
+
+_FLAGS = {"options": "option", "in_workers": "file-job", "n_worst": "worst"}
+"""Flags of arguments of other names."""
 
 
 def _spark_options(command: Command) -> Command:
-    """Add the options of a run on Spark; they stay None unless they are given."""
-    for given in reversed(JOB_OPTIONS):
-        flag = f"{given.flag}/--no-{given.flag[2:]}" if given.kind == "switch" else given.flag
-        made = click.option(
-            flag, default=None, metavar=given.metavar, help=given.help, **_KINDS[given.kind]
-        )
-        command = made(command)
-    return click.option(
-        "--spark", is_flag=True, help="Run as a Spark job; the options after this one need it."
-    )(command)
+    """Add the options of a run on Spark."""
+    for decorate in reversed(_ON_SPARK):
+        command = decorate(command)
+    return command
 
 
 @click.command(cls=Verb)
@@ -98,7 +144,9 @@ def bulk(
             "--threads is for a run without --spark; with Spark, give --master 'local[N]'"
         )
     if not spark and given:
-        raise click.UsageError(f"--{next(iter(given)).replace('_', '-')} needs --spark")
+        first = next(iter(given))
+        flag = _FLAGS.get(first, first.replace("_", "-"))
+        raise click.UsageError(f"--{flag} needs --spark")
     if source is None and not ({"table", "format"} & given.keys()):
         raise click.UsageError("Missing option '--file'.")
     if target is None and "into" not in given:
@@ -130,23 +178,46 @@ def _tried(file: str) -> Sequence[Scenario]:
         raise click.ClickException(str(error)) from error
 
 
-def _with_spark(
-    source: str, target: str, spec: Callable[[], PlanSpec], given: dict[str, Any]
-) -> int:
-    from spark_udfs.job.command import run_and_report, source_of
+def _with_spark(path: str, target: str, spec: Callable[[], PlanSpec], given: dict[str, Any]) -> int:
+    from spark_udfs.job import plan_table
+    from spark_udfs.job.command import job_session
 
     if "master" in given and "remote" in given:
         raise click.UsageError("--master and --remote exclude each other")
-    try:
-        read = source_of(
-            source, given.get("table", ""), given.get("format", "parquet"), given.get("option", ())
+    source = _source(path, given.pop("table", ""), given.pop("format", "parquet"), given)
+    master = given.pop("remote", None) or given.pop("master", "local[*]")
+    planned = spec()
+    with job_session(master) as spark:
+        done = plan_table(spark, source, planned, out=target, **given)
+        if done.was_complete:
+            say(f"plan {done.plan_id} is complete already; --overwrite plans it again")
+        else:
+            draw(partial(_summary, done.totals, done.seconds))
+        # Rows may name strategies of their own, which only the workers have seen.
+        form = "Rows" if "into" in given else "Parquet"
+        strategy = f"{planned.strategy} unless a row names another"
+        say(f"{form} of {planned.output}, {strategy}: {done.shown}")
+    return 0
+
+
+def _source(path: str, table: str, form: str, given: dict[str, Any]) -> UnitSource:
+    """Return what to read; the options of Spark's reader are taken out of those that are given."""
+    from spark_udfs.job import UnitSource
+
+    options = given.pop("options", ())
+    pairs = [text.partition("=") for text in options]
+    for text, (name, sign, _) in zip(options, pairs, strict=True):
+        if not name or not sign:
+            raise click.UsageError(
+                f"an option of the reader is K=V, such as multiLine=true, got {text!r}"
+            )
+    if len({name.lower() for name, _, _ in pairs}) < len(pairs):  # Spark's options have no capitals
+        raise click.UsageError(
+            f"an option of the reader is given twice: {', '.join(options)}; give each once"
         )
-    except ArgumentError as error:
-        raise click.UsageError(str(error)) from error
-    how = {argument: given[name] for name, argument in JOB_ARGUMENTS.items() if name in given}
-    return run_and_report(
-        read, target, spec(), given.get("remote") or given.get("master", "local[*]"), **how
-    )
+    if bool(path) == bool(table) and (table or form == "parquet"):
+        raise click.UsageError("give either --file or --table")
+    return UnitSource(path, form, {name: value for name, _, value in pairs}, table)
 
 
 class ProgressLine(ChangingLine):

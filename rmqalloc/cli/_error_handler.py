@@ -12,7 +12,7 @@ import os
 import platform
 import sys
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import click
@@ -34,8 +34,8 @@ def exit_code_of(command: Callable[[], int], verb: str) -> int:
     except click.UsageError as error:
         _say_usage(error)
         return exit_codes.USAGE
-    except (click.Abort, KeyboardInterrupt):
-        tell("rmqalloc", "interrupted")
+    except (click.Abort, KeyboardInterrupt) as error:
+        tell("rmqalloc", "; ".join(["interrupted", *_notes(error)]))
         return exit_codes.INTERRUPTED
     except ClosedPipeError:
         # Nothing to tell, and Python must not flush again at exit.
@@ -51,6 +51,13 @@ def exit_code_of(command: Callable[[], int], verb: str) -> int:
             return _defect(error, verb)
         tell("rmqalloc", hint(error))
     return exit_codes.FAILURE
+
+
+def _notes(error: BaseException | None) -> Iterator[str]:
+    """Yield the notes of an error, and of those that it came from."""
+    while error is not None:
+        yield from getattr(error, "__notes__", ())
+        error = error.__cause__ or error.__context__
 
 
 def _code_of(error: Exception) -> int:

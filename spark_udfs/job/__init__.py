@@ -1,10 +1,10 @@
-"""The planning job: a table in, workers plan its units, Spark writes the plan; also ``python -m
-spark_udfs.job``.
+"""The planning job: a table in, workers plan its units, Spark writes the plan; ``rmqalloc bulk
+--spark``, also as ``python -m spark_udfs.job``.
 
 ``plan_table``
     The job itself.
-``command``, ``job_options``
-    The command line.
+``command``
+    The session of a command line.
 ``pinned_units``, ``sources``, ``versions``
     What is read, and what pins it; versions of Delta and Iceberg tables.
 ``plan_kernels``
@@ -14,8 +14,8 @@ spark_udfs.job``.
     workers alone see it.
 ``into_table``, ``tables``
     A plan in a Delta or Iceberg table, in one commit; which tables take plans.
-``plan_id``, ``plan_summary``, ``progress``, ``spark_errors``
-    The id of a plan; totals and worst groups; progress and memory; errors in one line.
+``plan_summary``, ``spark_errors``
+    Totals and worst groups; errors in one line.
 """
 
 from typing import TYPE_CHECKING

@@ -1,8 +1,8 @@
-"""``python -m spark_udfs.job``, and the file that ``spark-submit`` is given."""
+"""``rmqalloc bulk --spark`` as a file for ``spark-submit``; also ``python -m spark_udfs.job``."""
 
 import sys
 
-from spark_udfs.job.command import main
+from rmqalloc.cli import main
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(["bulk", "--spark", *sys.argv[1:]]))

@@ -1,5 +1,6 @@
 """The units of a job: what pins them, and how workers come to them."""
 
+import sys
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, Protocol
 
@@ -8,10 +9,10 @@ from pyspark.sql import DataFrame, SparkSession
 from rmqalloc.errors import ArgumentError
 from rmqalloc.evaluation.parquet_plan import refuse_schema
 from rmqalloc.evaluation.unit_files import Piece, UnitFiles, cut
+from rmqalloc.text import harmless
 from spark_udfs.job import _versions as versions
 from spark_udfs.job._on_worker import tasks_at_once
 from spark_udfs.job._plan_kernels import ReadPieces
-from spark_udfs.job._progress import say
 from spark_udfs.job._sources import UnitSource, content, files_of, identity, parsed
 from spark_udfs.map_in_arrow import ddl
 from spark_udfs.transforms import checked_units
@@ -64,7 +65,8 @@ def units_of(spark: SparkSession, source: Source, in_workers: bool | None) -> Pi
             "one machine, or file:/... where all share it; leave --file-job out"
         )
     if in_workers is None and source.format == "parquet" and not source.table:
-        say(f"rows go through Spark's JVM: {source} is no directory that every worker sees")
+        line = f"rows go through Spark's JVM: {source} is no directory that every worker sees"
+        print(harmless(line), file=sys.stderr)
     frame = source.read(spark)  # first, as it says best what a table or a format lacks
     pin = versions.pin(spark, source.table, source.path, source.format, source.options)
     if pin is not None:

@@ -4,7 +4,7 @@ import hashlib
 import json
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 from urllib.parse import unquote
 
@@ -28,6 +28,7 @@ from spark_udfs.job._plan_directory import (
     SUCCESS,
     SUMMARY,
     SUMMARY_TEXT,
+    DirectoryState,
     DiskFolder,
     Folder,
     Writer,
@@ -46,11 +47,9 @@ from spark_udfs.job._plan_kernels import (
     WritePart,
     digest_columns,
 )
-from spark_udfs.job._progress import Watch
 from spark_udfs.job._sources import UnitSource, literally
 from spark_udfs.job._spark_errors import JobError, spark_errors
-from spark_udfs.job._tables import plain_path
-from spark_udfs.job.job_options import WORST
+from spark_udfs.job._tables import parse_name, plain_path
 from spark_udfs.map_in_arrow import ddl
 
 _WRITTEN = {
@@ -87,8 +86,6 @@ class PlanResult(NamedTuple):
         The plan was there already, by whomever, and is unchanged.
     seconds : float
         From the look at the source to the summary; starting Spark does not count.
-    jvm_peak, workers_peak : int
-        Bytes, 0 where unknown; see `Watch`.
     """
 
     plan_id: str
@@ -96,8 +93,11 @@ class PlanResult(NamedTuple):
     shown: str
     was_complete: bool = False
     seconds: float = 0.0
-    jvm_peak: int = 0
-    workers_peak: int = 0
+
+    @property
+    def totals(self) -> ByScenario:
+        """Return the totals of every scenario by its name."""
+        return {name: Totals(**figures) for name, figures in self.summary["totals"].items()}
 
 
 def plan_table(
@@ -110,7 +110,7 @@ def plan_table(
     bad: str = "",
     overwrite: bool = False,
     max_bad_fraction: float = 1.0,
-    n_worst: int = WORST,
+    n_worst: int = 20,
     in_workers: bool | None = None,
 ) -> PlanResult:
     """Plan every unit of a source with Spark, and write the plan once.
@@ -172,25 +172,26 @@ def plan_table(
         raise ArgumentError(f"max_bad_fraction must be from 0 to 1, got {max_bad_fraction}")
     if not out and not into:
         raise ArgumentError("give an output directory, a table to put the plan into, or both")
-    with spark_errors(), Watch(spark) as watch:
-        started = time.perf_counter()
+    started = time.perf_counter()
+    with spark_errors(lambda: "nothing is written"):
         units = units_of(spark, source, in_workers)
         plan_id = plan_id_of(spec, units.identity)
         job = _Job(spark, source, units, spec, plan_id, overwrite, max_bad_fraction, n_worst)
         for target in filter(None, (out, bad)):
             others = [path for path in (out, bad) if path and path is not target]
             _check_apart(job, target, others)
+        folders = {path: _folder_of(spark, path)[0] for path in (out, bad) if path}
+    with spark_errors(lambda: _what_is_there(job, folders, into)):
         done = _in_directory(job, out) if out else None
         if into:
             done = _in_table(job, into, done)
         assert done is not None
         if bad:
             _write_bad(job, bad, done)
-        seconds = time.perf_counter() - started
-    totals = {name: Totals(**figures) for name, figures in done.summary["totals"].items()}
-    _check_bad(totals, max_bad_fraction, f"they are in {done.shown}")
-    peaks = (watch.jvm_peak, watch.workers_peak)
-    return PlanResult(plan_id, done.summary, done.shown, not done.won, seconds, *peaks)
+    seconds = time.perf_counter() - started
+    result = PlanResult(plan_id, done.summary, done.shown, not done.won, seconds)
+    _check_bad(result.totals, max_bad_fraction, f"they are in {done.shown}")
+    return result
 
 
 class _Job(NamedTuple):
@@ -398,15 +399,42 @@ def _read(job: _Job, uri: str) -> DataFrame:
     return reader.schema(schema).parquet(literally(uri))
 
 
+def _what_is_there(job: _Job, folders: Mapping[str, Folder | None], into: str) -> str:
+    """Return which places of a plan hold it, as far as they can be looked at."""
+    found = []
+    for path, folder in folders.items():
+        shown = without_secrets(path)
+        try:
+            if folder is None:
+                raise OSError("only Spark sees it")
+            state = DirectoryState.of(folder)
+        except Exception:
+            found.append(
+                f"{shown} could not be looked at; it holds a complete plan if it has {SUCCESS}"
+            )
+        else:
+            plan = f"the complete plan {state.plan_id}" if state.is_complete else "no complete plan"
+            found.append(f"{shown} holds {plan}")
+    if into:
+        try:
+            is_there = CommittedTable(job.spark, parse_name(into), "").holds(job.plan_id)
+        except Exception:
+            found.append(
+                f"{into} could not be looked at; it holds the plan if it has rows of {PLAN_ID} {job.plan_id}"
+            )
+        else:
+            found.append(f"{into} holds {'' if is_there else 'no '}rows of {PLAN_ID} {job.plan_id}")
+    return "; ".join(found)
+
+
 def _check_bad(totals: ByScenario, most: float, where: str) -> None:
     fraction = plan_summary.bad_fraction(totals)
     if fraction > most:
-        n_bad = sum(figures.bad_units for figures in totals.values())
-        rows = {name: figures._asdict() for name, figures in totals.items()}
-        table = plan_summary.totals_table(rows)
+        bad = {name or "no scenario": figures.bad_units for name, figures in totals.items()}
+        counts = ", ".join(f"{n_bad:,} of {name}" for name, n_bad in bad.items() if n_bad)
         raise TooManyBadRowsError(
-            f"{n_bad:,} rows of the plan ({100 * fraction:.3g} %) are bad, more than the {100 * most:.3g} % allowed; "
-            f"{where}\n{table}"
+            f"{sum(bad.values()):,} rows of the plan ({100 * fraction:.3g} %) are bad, more than the {100 * most:.3g} % "
+            f"allowed: {counts}; {where}"
         )
 
 

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+import signal
+import subprocess
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
+import pyspark
 from pyspark.errors import PySparkException
 
 from rmqalloc.errors import Error
 
 try:
-    from py4j.protocol import Py4JError
+    from py4j.protocol import Py4JError, Py4JNetworkError
 except ModuleNotFoundError:  # the client of Spark Connect alone has no bridge to Java
-    Py4JError = PySparkException
+    Py4JError = Py4JNetworkError = PySparkException
 
 try:
     from grpc import RpcError
@@ -37,12 +41,50 @@ class JobError(Error, RuntimeError):
 
 
 @contextmanager
-def spark_errors() -> Iterator[None]:
-    """Turn what Spark and its Java bridge raise into a JobError of readable length."""
+def spark_errors(what_is_there: Callable[[], str] = str) -> Iterator[None]:
+    """Turn what Spark and its Java bridge raise into a JobError of readable length.
+
+    What the plan's place holds is added where that is in doubt: after an interrupt, as a note, and
+    after the end of Spark's JVM.
+    """
     try:
         yield
-    except (PySparkException, Py4JError, RpcError) as error:
-        raise JobError(_cause(error)) from error
+    except KeyboardInterrupt as error:
+        if there := what_is_there():
+            error.add_note(there)
+        raise
+    except Error:
+        raise
+    except Exception as error:
+        if ended := _end_of_jvm(error):
+            raise JobError("; ".join(filter(None, (ended, what_is_there())))) from error
+        if isinstance(error, PySparkException | Py4JError | RpcError):
+            raise JobError(_cause(error)) from error
+        raise
+
+
+def _end_of_jvm(error: Exception) -> str:
+    """Return how the driver's JVM ended; "" if it has not, or if this process has none."""
+    context = getattr(pyspark, "SparkContext", None)  # the client of Spark Connect alone has none
+    gateway: Any = getattr(context, "_gateway", None)
+    is_cut = gateway is not None and isinstance(error, Py4JNetworkError | ConnectionError)
+    process = getattr(gateway, "proc", None)
+    if process is None:  # spark-submit has started Java, and Java this process
+        return (
+            "Spark's JVM does not answer; if it has ended, perhaps for lack of memory, its log or "
+            f"that of its container says why ({_cause(error)})"
+            if is_cut
+            else ""
+        )
+    try:
+        # A connection breaks a moment before its process has ended.
+        code = process.wait(5 if is_cut or type(error) is Py4JError else 0)
+    except subprocess.TimeoutExpired:
+        return ""
+    name = f"Spark's JVM, process {process.pid},"
+    if code == -signal.SIGKILL:
+        return f"{name} was killed, perhaps for lack of memory: see the log of the system (dmesg) or container"
+    return f"{name} ended with code {code}: see what it wrote above, and hs_err_pid{process.pid}.log if there is one"
 
 
 def _cause(error: Exception) -> str:
@@ -50,24 +92,21 @@ def _cause(error: Exception) -> str:
     if known := explained(str(error)):
         return known
     lines = [line.strip(" :") for line in str(error).splitlines()]
+
+    def found(pattern: str) -> list[str]:
+        return [line for line in lines if re.search(pattern, line)]
+
     # Spark's own errors are named [LIKE_THIS]; Python's are at the end of a trace; Java's after the
     # last "Caused by" or, if there is none, at the top, below the bridge's own line.
-    unfit = [line for line in lines if re.search(_OF_JARS, line) and re.match(_JAVA, line)][:1]
-    said = [line for line in lines if re.search(r"\[[A-Z][A-Z_.]+\]", line)][:1] + unfit
-    said += [line for line in lines if re.match(r"\w+(Error|Exception): ", line)][-1:]
-    said += [line for line in lines if line.startswith("Caused by: ")][-1:]
-    said = said or [line for line in lines if re.match(_JAVA, line)][:1] or lines[:1]
+    unfit = [line for line in found(_JAVA) if re.search(_OF_JARS, line)][:1]
+    said = found(r"\[[A-Z][A-Z_.]+\]")[:1] + unfit
+    said += found(r"^\w+(Error|Exception): ")[-1:] + found("^Caused by: ")[-1:]
+    said = said or found(_JAVA)[:1] or lines[:1]
     # The class of a Spark error adds nothing to the name in brackets; of other errors the class
     # often is the only clue.
-    plain = (
-        re.sub(_JAVA, "" if "[" in line else r"\g<name>\g<rest>", line, count=1) for line in said
-    )
-    advice = (
-        "; a jar is missing from the session, or is of a release that does not fit Spark's"
-        if unfit
-        else ""
-    )
-    return "; ".join(dict.fromkeys(plain)) + advice
+    plain = [re.sub(_JAVA, "" if "[" in line else r"\g<name>\g<rest>", line) for line in said]
+    advice = "; a jar is missing from the session, or is of a release that does not fit Spark's"
+    return "; ".join(dict.fromkeys(plain)) + (advice if unfit else "")
 
 
 # --- The failure of a Python worker, as Spark reports it, in one line ---

@@ -25,6 +25,8 @@ OPTIONAL = ("pyarrow", "pandas", "pyspark", "click", "yaml", "scipy", "polars")
 def room_of(name):
     """The room that a dotted name lies in, or None for what is not ours."""
     parts = name.split(".")
+    if name == "spark_udfs.job.__main__":  # runs a verb
+        return "rmqalloc.__main__"
     if parts[0] == "spark_udfs":
         in_job = parts[:2] == ["spark_udfs", "job"]
         return (

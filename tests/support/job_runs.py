@@ -31,11 +31,17 @@ def job(source, out="", spec=SPECS[1], **how):
     return plan_table(SparkSession.active(), source, spec, out=str(out), **how)
 
 
-def report(fleet, target, spec=SPECS[0], master="local[2]", **how):
-    from spark_udfs import UnitSource
-    from spark_udfs.job.command import run_and_report
+def report(fleet, target="", into="", in_workers=None, **how):
+    """The exit code of the command with the first of `SPECS`."""
+    from rmqalloc.cli import main
 
-    return run_and_report(UnitSource(str(fleet)), str(target), spec, master, **how)
+    flags = {None: [], True: ["--file-job"], False: ["--no-file-job"]}[in_workers]
+    for name, value in {"out": target, "into": into, **how}.items():
+        flag = f"--{name.replace('_', '-')}"
+        if value:
+            flags += [flag] if value is True else [flag, str(value)]
+    paths = ["-f", str(fleet), "-s", "CONSISTENT_HASH:7", "--master", "local[2]"]
+    return main(["bulk", "--spark", *paths, *flags])
 
 
 def read(path):

@@ -272,9 +272,7 @@ class Folder:
         elif words[:1] == ["rmqalloc"]:
             self.last_code, printed = called(main, words[1:])
         elif words[:3] == ["python", "-m", "spark_udfs.job"]:
-            from spark_udfs.job.command import main as job
-
-            self.last_code, printed = called(job, words[3:])
+            self.last_code, printed = called(main, ["bulk", "--spark", *words[3:]])
         else:
             self.last_code, printed = self._shell(command)
         return self.last_code, printed

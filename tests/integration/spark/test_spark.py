@@ -2,11 +2,8 @@
 needs.
 """
 
-import io
 import json
 import pickle
-import sys
-import time
 
 import pyarrow as pa
 import pytest
@@ -195,67 +192,3 @@ def test_the_schema_is_the_same_in_sparks_words(spark):
         assert str(schema.field(name).type).replace("element", "item") == str(
             wanted.field(name).type
         )
-
-
-# --- Progress ---
-
-
-@on_spark
-def test_progress_is_shown_and_memory_seen(spark):
-    from pyspark.sql import functions as F
-
-    from spark_udfs.job import _progress as progress
-
-    out = io.StringIO()
-    out.isatty = lambda: True
-    with progress.Watch(spark, out) as watch:
-        slow = F.udf(lambda i: time.sleep(0.2) or i, "long")
-        until = time.monotonic() + (
-            120 if sys.platform == "linux" else 5
-        )  # it cannot be seen elsewhere
-        while (
-            "of 8 tasks" not in out.getvalue() or not watch.workers_peak
-        ) and time.monotonic() < until:
-            spark.range(8, numPartitions=8).select(slow("id")).collect()
-    assert "of 8 tasks" in out.getvalue()
-    assert out.getvalue().endswith("\r"), "the line is wiped at the end"
-    if sys.platform == "linux":
-        assert watch.jvm_peak > 2**26, "a JVM with Spark in it"
-        assert watch.workers_peak > 2**24, "Python with numpy and pyarrow"
-
-
-def test_spark_connect_tells_of_its_progress_itself():
-    from pyspark.errors import PySparkAttributeError
-    from pyspark.sql.connect.shell.progress import StageInfo
-
-    from spark_udfs.job import _progress as progress
-
-    class Connect:
-        """As much of a session of Spark Connect as progress needs; test_spark_job.py has the real
-        one.
-        """
-
-        handlers = ()
-
-        @property
-        def sparkContext(self):
-            raise PySparkAttributeError("there is none")
-
-        def registerProgressHandler(self, handler):
-            self.handlers = (handler,)
-
-        def removeProgressHandler(self, handler):
-            assert self.handlers == (handler,)
-            self.handlers = ()
-
-    spark, out = Connect(), io.StringIO()
-    out.isatty = lambda: True
-    with progress.Watch(spark, out):
-        spark.handlers[0](
-            stages=[StageInfo(0, 8, 3, 0, False)], inflight_tasks=2, operation_id="o", done=False
-        )
-        until = time.monotonic() + 120
-        while "tasks" not in out.getvalue() and time.monotonic() < until:
-            time.sleep(0.02)
-    assert " 37 %  3 of 8 tasks" in out.getvalue()
-    assert spark.handlers == ()

@@ -176,16 +176,8 @@ def test_the_job_is_submitted_with_its_environment(master, fleet, archive, place
         "--archives",
         f"{archive}#environment",
     ]
-    options = [
-        "--input",
-        str(fleet),
-        "--output",
-        str(place / "submitted"),
-        "--strategy",
-        "AVG",
-        "--master",
-        master,
-    ]
+    paths = ["-f", str(fleet), "--out", str(place / "submitted")]
+    options = [*paths, "-s", "AVG", "--master", master]
     command = [*submit, *settings, job.__file__, *options]
     done = subprocess.run(
         command, env=variables(**SHIPPED), capture_output=True, text=True, timeout=1800

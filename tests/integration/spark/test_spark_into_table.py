@@ -103,19 +103,9 @@ def test_one_table_under_two_names():
     assert is_same(GOOD._replace(location=""), GOOD._replace(full_name="ICE.db.t"))
 
 
-@pytest.mark.parametrize("name", ["python -m spark_udfs.job", "rmqalloc bulk"])
-def test_a_job_needs_somewhere_to_write_to(name, capsys):
-    from spark_udfs.job.command import main
-
-    if name.startswith("python"):
-        with pytest.raises(SystemExit, match="64"):
-            main(["--input", "a", "--strategy", "AVG"])
-        assert "give --output, --into, or both" in capsys.readouterr().err
-    else:
-        done = python("-m", "rmqalloc", "bulk", "-f", "a", "--into", "t")
-        assert (done.returncode, "--into needs --spark" in done.stderr) == (64, True)
-        done = python("-m", "rmqalloc", "bulk", "-f", "a", "--spark")
-        assert (done.returncode, "Missing option '--out'" in done.stderr) == (64, True)
+def test_a_table_takes_plans_of_spark_alone():
+    done = python("-m", "rmqalloc", "bulk", "-f", "a", "--into", "t")
+    assert (done.returncode, "--into needs --spark" in done.stderr) == (64, True)
 
 
 # --- With Spark ---

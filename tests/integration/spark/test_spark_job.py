@@ -489,17 +489,8 @@ def test_a_fraction_out_of_range(spark, tmp_path, most):
 
 def test_the_job_end_to_end(fleet, tmp_path):
     owners = tmp_path / "owners"
-    command = [
-        "-m",
-        "spark_udfs.job",
-        "--input",
-        str(fleet),
-        "--output",
-        str(owners),
-        "--master",
-        "local[2]",
-    ]
-    done = python(*command, "--strategy", "CONSISTENT_HASH:7")
+    paths = ["-f", str(fleet), "--out", str(owners), "-s", "CONSISTENT_HASH:7"]
+    done = python("-m", "spark_udfs.job", *paths, "--master", "local[2]")
     assert done.returncode == 0, done.stderr
     lines = dict(line.rsplit(maxsplit=1) for line in done.stdout.splitlines()[:6])
     assert (lines["units"], lines["bad units"]) == (str(read(fleet).num_rows), str(len(units.BAD)))

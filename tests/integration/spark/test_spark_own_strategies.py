@@ -390,15 +390,15 @@ def test_the_job(fleet, tmp_path, capsys):
     """What the job writes is what one process says of the same units."""
     import pyarrow.parquet as pq
 
-    from spark_udfs.job.command import main
+    from rmqalloc.cli import main
 
     columns = ["consumer_group", "topic", "strategy", "owners"]
     table = fleet[0].select(["consumer_group", "topic", "brokers", "client_ids"])
     (tmp_path / "fleet").mkdir()
     pq.write_table(table, tmp_path / "fleet" / "part-0.parquet")
     text = "CANARY-CONSISTENT_HASH(share=0.3,virtual_nodes=3)"
-    paths = ["--input", str(tmp_path / "fleet"), "--output", str(tmp_path / "plans")]
-    assert main([*paths, "--strategy", text, "--master", "local[2]"]) == 0
+    paths = ["-f", str(tmp_path / "fleet"), "--out", str(tmp_path / "plans")]
+    assert main(["bulk", "--spark", *paths, "-s", text, "--master", "local[2]"]) == 0
     assert (
         "Parquet of owners, CANARY-CONSISTENT_HASH unless a row names another"
         in capsys.readouterr().out

@@ -3,6 +3,7 @@
 import os
 import sys
 import threading
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -87,7 +88,8 @@ def running_session(master: str) -> Iterator[SparkSession]:
         with _lock:
             _own["users"] -= is_ours
             if is_ours and not _own["users"]:
-                with suppress(Exception):  # whose Java has ended
+                # A session whose Java has ended cannot be stopped.
+                with suppress(Exception), warnings.catch_warnings(action="ignore"):
                     spark.stop()
 
 

@@ -61,11 +61,13 @@ def units_of(spark: SparkSession, source: Source, in_workers: bool | None) -> Pi
         return _FileUnits(spark, found)
     if in_workers:
         raise ArgumentError(
-            f"workers read {source} by themselves only if it is Parquet in a directory that each of them sees: a path on "
-            "one machine, or file:/... where all share it; leave --file-job out"
+            f"workers read {source} by themselves only if it is Parquet in a directory that each of them sees, a path on "
+            "one machine or file:/... where all share it, and without options; leave --file-job out"
         )
     if in_workers is None and source.format == "parquet" and not source.table:
         line = f"rows go through Spark's JVM: {source} is no directory that every worker sees"
+        if source.options:
+            line = f"rows go through Spark's JVM: {source} is read with options of Spark's reader"
         print(harmless(line), file=sys.stderr)
     frame = source.read(spark)  # first, as it says best what a table or a format lacks
     pin = versions.pin(spark, source.table, source.path, source.format, source.options)

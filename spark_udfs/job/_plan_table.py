@@ -242,11 +242,11 @@ class _Job(NamedTuple):
             _check_bad(
                 self.digest([row[DIGEST] for row in found], 0).totals,
                 self.max_bad_fraction,
-                "nothing is written",
+                "no row is written",
             )
             if self.units.is_changed():
                 raise JobError(
-                    f"{_shown_source(self.source)} changed while it was checked; nothing is written, run it again"
+                    f"{_shown_source(self.source)} changed while it was checked; no row is written, run the job again"
                 )
 
 
@@ -413,8 +413,9 @@ def _what_is_there(job: _Job, folders: Mapping[str, Folder | None], into: str) -
                 f"{shown} could not be looked at; it holds a complete plan if it has {SUCCESS}"
             )
         else:
-            plan = f"the complete plan {state.plan_id}" if state.is_complete else "no complete plan"
-            found.append(f"{shown} holds {plan}")
+            which = "the" if state.plan_id == job.plan_id else "another"
+            plan = f"{which} complete plan {state.plan_id}".rstrip()
+            found.append(f"{shown} holds {plan if state.is_complete else 'no complete plan'}")
     if into:
         try:
             is_there = CommittedTable(job.spark, parse_name(into), "").holds(job.plan_id)

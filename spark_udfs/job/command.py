@@ -3,7 +3,9 @@
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
+import pyspark
 from pyspark.sql import SparkSession
 
 from spark_udfs.job._spark_errors import spark_errors
@@ -19,4 +21,8 @@ def job_session(master: str) -> Iterator[SparkSession]:
     # trace.
     logging.basicConfig(level=logging.CRITICAL)
     with spark_errors(), running_session(master) as spark:
+        context: Any = getattr(pyspark, "SparkContext", None)  # Spark Connect's client has none
+        active = getattr(context, "_active_spark_context", None)
+        if server := getattr(active, "_accumulatorServer", None):
+            server.handle_error = lambda *_: None  # it would print that Java has ended
         yield spark

@@ -121,7 +121,7 @@ def refused(spark, kind, table, fleet):
     strict = PlanSpec("CONSISTENT_HASH", output="metrics")
     fails(
         TooManyBadRowsError,
-        "nothing is written",
+        "no row is written",
         lambda: job(fleet, spec=strict, into=table, max_bad_fraction=0.01),
     )
     assert versions(spark, kind, table) == before

@@ -3,6 +3,7 @@
 """
 
 import json
+import re
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -17,6 +18,7 @@ from rmqalloc.evaluation.parquet_plan import plan_files
 from spark_udfs import UnitSource
 from spark_udfs.job._into_table import CommittedTable
 from spark_udfs.job._plan_table import TooManyBadRowsError
+from spark_udfs.job._spark_errors import JobError
 from spark_udfs.job._tables import TableError
 
 FEW = {
@@ -26,11 +28,13 @@ FEW = {
     "spark.databricks.delta.snapshotPartitions": "1",
     "spark.sql.session.timeZone": "UTC",
 }
-OTHER, BOTH = (PlanSpec(name, output="metrics") for name in ("AVG_BY_CIRCLE", "ORDINAL"))
+OTHER, BOTH, CHANGED = (
+    PlanSpec(name, output="metrics") for name in ("AVG_BY_CIRCLE", "ORDINAL", "AVG")
+)
 
 
 def fails(kind, said, call):
-    """That a call raises such an error."""
+    """That a call raises such an error; its text."""
     found = None
     try:
         call()
@@ -38,6 +42,7 @@ def fails(kind, said, call):
         found = error
     assert found is not None, f"no {kind.__name__}: {said}"
     assert said in str(found), found
+    return str(found)
 
 
 def rows_of(spark, table, plan_id):
@@ -83,6 +88,7 @@ def check(spark, kind, table, home):
     assert rows_of(spark, table, first.plan_id) == wanted
     assert text_of(home / f"{kind}-bad") == [row for row in wanted if "'err_code': 0" not in row]
     both(spark, kind, table, fleet)
+    changed(spark, table, fleet)
     refused(spark, kind, table, fleet)
 
 
@@ -108,6 +114,41 @@ def both(spark, kind, table, fleet):
         CommittedTable.overwrite = real
     assert len(runs) >= 2
     assert rows_of(spark, table, done[0].plan_id) == once
+
+
+def changed(spark, table, fleet):
+    """A source that changes before the job has looked at it again: the rows that the error names are
+    there, and those are all that an interrupt says.
+    """
+    real, part = CommittedTable.put, fleet / "part-0.parquet"
+    acts = [lambda: pq.write_table(pq.read_table(part), part), interrupted]
+
+    def put(self, *arguments):
+        won = real(self, *arguments)
+        acts.pop(0)()
+        return won
+
+    CommittedTable.put = put
+    try:
+        text = fails(
+            JobError,
+            "delete these rows and run the job again",
+            lambda: job(fleet, spec=CHANGED, into=table, in_workers=False),
+        )
+        assert rows_of(spark, table, re.search(r"plan_id (p\w+) may be of no state", text)[1])
+        try:
+            job(fleet, spec=CHANGED, into=table)
+            raise AssertionError("no interrupt")
+        except KeyboardInterrupt as error:
+            [note] = error.__notes__
+        plan_id = re.fullmatch(rf"{table} holds rows of plan_id (p\w+)", note)[1]
+        assert rows_of(spark, table, plan_id)
+    finally:
+        CommittedTable.put = real
+
+
+def interrupted():
+    raise KeyboardInterrupt
 
 
 def refused(spark, kind, table, fleet):

@@ -1,21 +1,17 @@
 """The column functions under SQL names."""
 
 import re
-from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Mapping
+from typing import NamedTuple
 
 from pyspark.errors import ParseException, UnsupportedOperationException
 from pyspark.sql import SparkSession
 
 from rmqalloc.errors import ArgumentError
 from rmqalloc.strategies.by_name import plain_parameters, plain_strategies
-from spark_udfs import _arrow_figures as arrow_figures
 from spark_udfs import _closed_form as closed_form
 from spark_udfs import _sql_owners as sql_owners
-from spark_udfs._arrow_figures import METRICS_DDL
-from spark_udfs._arrow_plan import plan_rows, plans_ddl
-from spark_udfs._column_functions import sql_function
-from spark_udfs._named_owners import NAMED_DDL, OWNERS_DDL, OWNERS_OR_ERROR_DDL
+from spark_udfs._column_functions import FUNCTIONS, sql_function
 
 _OF_ALLOCATE = {
     "queues": "array of struct broker_name, queue_id; array of struct broker_name, read_queue_nums; or a number",
@@ -44,63 +40,49 @@ _OF_COUNTS = {
 _COMPARE = "(owners_before, clients_before, owners_after, clients_after)"
 
 
-class _Function(NamedTuple):
-    """A function that workers run, and its description."""
+class _Description(NamedTuple):
+    """What `rmq_functions` says of a function."""
 
-    body: Callable[..., Any]
-    return_type: str
     usage: str  # arguments in brackets and the result, such as ``(a [, b]) - What it returns.``
     arguments: Mapping[str, str]
     example: str  # a call without the function's name
     answer: str
 
 
-_FUNCTIONS = {
-    "allocate": _Function(
-        sql_owners.allocate,
-        OWNERS_DDL,
+_DESCRIPTIONS = {
+    "allocate": _Description(
         f"{_ALLOCATE} - For every queue in Java's order the position of its owner in the sorted client ids, -1 for none. "
         "A bad row fails the query.",
         _OF_ALLOCATE,
         "(4, 3, 'AVG')",
         "[0,0,1,2]",
     ),
-    "try_allocate": _Function(
-        sql_owners.try_allocate,
-        OWNERS_DDL,
+    "try_allocate": _Description(
         f"{_ALLOCATE} - The owners as allocate, NULL for bad queues or clients; a wrong strategy fails the query.",
         _OF_ALLOCATE,
         "(4, 3)",
         "[0,0,1,2]",
     ),
-    "allocate_or_error": _Function(
-        sql_owners.allocate_or_error,
-        OWNERS_OR_ERROR_DDL,
+    "allocate_or_error": _Description(
         f"{_ALLOCATE} - The owners, or as error what is wrong with the row; never fails.",
         _OF_ALLOCATE,
         "(4, 3).owners",
         "[0,0,1,2]",
     ),
-    "owners": _Function(
-        sql_owners.owners,
-        NAMED_DDL,
+    "owners": _Description(
         f"{_ALLOCATE} - For every queue in Java's order a struct with broker_name, queue_id and the client_id of its owner, "
         "NULL for none. Queues and clients are lists. A bad row fails the query.",
         _OF_ALLOCATE,
         "(array(struct('b' AS broker_name, 2 AS read_queue_nums)), array('c2', 'c1')).client_id",
         '["c1","c2"]',
     ),
-    "try_owners": _Function(
-        sql_owners.try_owners,
-        NAMED_DDL,
+    "try_owners": _Description(
         f"{_ALLOCATE} - The owners by name as owners, NULL for bad queues or clients; a wrong strategy fails the query.",
         _OF_ALLOCATE,
         "(array(struct('b' AS broker_name, 2 AS read_queue_nums)), array()) IS NULL",
         "true",
     ),
-    "plan": _Function(
-        plan_rows,
-        plans_ddl("metrics"),
+    "plan": _Description(
         "(unit, scenarios [, strategy [, output]]) - For the state before any change and every scenario a struct of "
         "figures. The structs of a bad row have an err_code; a wrong scenario or strategy is an error.",
         _OF_PLAN,
@@ -109,51 +91,38 @@ _FUNCTIONS = {
         """'[{"name": "less", "changes": [{"remove_clients": {"count": 1}}]}]').moved""",
         "[0,1]",
     ),
-    "assignment_metrics": _Function(
-        arrow_figures.assignment_metrics,
-        METRICS_DDL,
+    "assignment_metrics": _Description(
         "(owners, n_clients) - How even owners are: loads, skew, idle clients, unowned queues.",
         {"owners": "as rmq_allocate returns them", "n_clients": "number of clients"},
         "(array(0, 0, 1, -1), 3).skew",
         "1.5",
     ),
-    "moved": _Function(
-        arrow_figures.moved,
-        "int",
+    "moved": _Description(
         f"{_COMPARE} - Queues whose owner's client id changes.",
         _BEFORE_AFTER,
         "(array(0, 0, 1, 1), array('a', 'b'), array(0, 0, 0, 0), array('b'))",
         "2",
     ),
-    "least_moves": _Function(
-        arrow_figures.least_moves,
-        "int",
+    "least_moves": _Description(
         f"{_COMPARE} - The fewest queues that move to any even allocation to the clients after.",
         _BEFORE_AFTER,
         "(array(0, 0, 1, 1), 2, array(0, 1, 2, 0), 3)",
         "1",
     ),
-}
-
-_BY_COUNT = {
-    "allocate_by_count": _Function(
-        sql_owners.allocate_by_count,
-        OWNERS_DDL,
+    "allocate_by_count": _Description(
         "(n_queues, n_clients [, strategy]) - Owners from numbers alone. A bad row fails the query.",
         _OF_COUNTS,
         "(4, 3, 'AVG')",
         "[0,0,1,2]",
     ),
-    "try_allocate_by_count": _Function(
-        sql_owners.try_allocate_by_count,
-        OWNERS_DDL,
+    "try_allocate_by_count": _Description(
         "(n_queues, n_clients [, strategy]) - Owners from numbers alone, NULL where one is NULL or out of bounds.",
         _OF_COUNTS,
         "(4, 3)",
         "[0,0,1,2]",
     ),
 }
-"""Plain SQL where a session can define functions, which Spark 3.5 and parsers that refuse them (Iceberg's) cannot."""
+"""In the order in which they are listed."""
 
 
 def register_all(spark: SparkSession, prefix: str = "rmq_") -> None:
@@ -200,9 +169,10 @@ def register_all(spark: SparkSession, prefix: str = "rmq_") -> None:
         raise ArgumentError(
             f"prefix must be letters, digits and underscores and begin with no digit, got {prefix!r}"
         )
-    functions = _FUNCTIONS | ({} if _defined_in_sql(spark, prefix) else _BY_COUNT)
-    for name, function in functions.items():
-        spark.udf.register(prefix + name, sql_function(function.body, function.return_type))
+    functions = FUNCTIONS if _defined_in_sql(spark, prefix) else FUNCTIONS | sql_owners.BY_COUNT
+    for name, (body, return_type) in functions.items():
+        in_sql = sql_owners.BODIES.get(name, body)
+        spark.udf.register(prefix + name, sql_function(in_sql, return_type))
 
 
 def _defined_in_sql(spark: SparkSession, prefix: str) -> bool:
@@ -220,11 +190,11 @@ def _table_of_functions(prefix: str) -> str:
     of Spark 4 can show.
     """
     rows = []
-    for name, function in (_FUNCTIONS | _BY_COUNT).items():
+    for name, described in _DESCRIPTIONS.items():
         called = prefix + name
-        arguments = "\n".join(f"{one}: {what}" for one, what in function.arguments.items())
-        example = f"> SELECT {called}{function.example};\n{function.answer}"
-        texts = (called, called + function.usage, arguments, example)
+        arguments = "\n".join(": ".join(argument) for argument in described.arguments.items())
+        example = f"> SELECT {called}{described.example};\n{described.answer}"
+        texts = (called, called + described.usage, arguments, example)
         rows.append(f"({', '.join(map(closed_form.text_of, texts))})")
     return f"""CREATE OR REPLACE TEMPORARY FUNCTION {prefix}functions()
 RETURNS TABLE(name STRING, usage STRING, arguments STRING, example STRING)

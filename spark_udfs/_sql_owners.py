@@ -12,6 +12,8 @@ from spark_udfs import _arrow_figures as arrow_figures
 from spark_udfs import _arrow_owners as arrow_owners
 from spark_udfs import _named_owners as named_owners
 from spark_udfs._arrow_owners import DEFAULT, typed
+from spark_udfs._arrow_plan import plan_rows
+from spark_udfs._named_owners import OWNERS_DDL
 
 ARGUMENTS = "queues, clients [, strategy [, topic [, virtual_nodes [, machine_rooms]]]]"
 
@@ -63,13 +65,6 @@ def _try_owners(strategy: pa.Array, queues: pa.Array, clients: pa.Array, **given
     return named_owners.by_name(queues, clients, answer)
 
 
-allocate = in_order(named_owners.allocate)
-allocate_or_error = in_order(arrow_owners.allocate_arrays)
-try_allocate = in_order(arrow_owners.owners)
-owners = in_order(named_owners.owners)
-try_owners = in_order(_try_owners)
-
-
 def try_allocate_by_count(
     n_queues: pa.Array, n_clients: pa.Array, strategy: pa.Array = None
 ) -> pa.Array:
@@ -107,3 +102,20 @@ def _integers(*numbers: pa.Array) -> list[pa.Array]:
                 f"numbers must be integers, got {number.type}; the strategy is the last argument"
             )
     return typed_
+
+
+BODIES = {
+    "allocate": in_order(named_owners.allocate),
+    "try_allocate": in_order(arrow_owners.owners),
+    "allocate_or_error": in_order(arrow_owners.allocate_arrays),
+    "owners": in_order(named_owners.owners),
+    "try_owners": in_order(_try_owners),
+    "plan": plan_rows,
+}
+"""What workers run for SQL where Python's function takes its arguments otherwise."""
+
+BY_COUNT = {
+    "allocate_by_count": (allocate_by_count, OWNERS_DDL),
+    "try_allocate_by_count": (try_allocate_by_count, OWNERS_DDL),
+}
+"""For sessions that cannot define functions in SQL: Spark 3.5, and parsers that refuse them (Iceberg's)."""

@@ -15,7 +15,7 @@ reason. Figures of a row are null where an argument is. A column of the wrong ty
 """
 
 import inspect
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from itertools import chain
 from typing import Any
 
@@ -28,15 +28,11 @@ from rmqalloc.evaluation.batch_planning import BEST_BY
 from rmqalloc.evaluation.unit_files import read_columns
 from rmqalloc.strategies import STRATEGIES
 from rmqalloc.strategies.by_name import outer_name
-from rmqalloc.strategies.formula import Formula
-from spark_udfs import _arrow_figures as arrow_figures
 from spark_udfs import _arrow_owners as arrow_owners
 from spark_udfs import _closed_form as closed_form
 from spark_udfs import _named_owners as named_owners
-from spark_udfs._arrow_figures import METRICS_DDL
-from spark_udfs._arrow_plan import plan_array, plans_ddl
-from spark_udfs._column_functions import arrow_function
-from spark_udfs._named_owners import NAMED_DDL, OWNERS_DDL, OWNERS_OR_ERROR_DDL
+from spark_udfs._arrow_plan import plans_ddl
+from spark_udfs._column_functions import FUNCTIONS, arrow_function
 from spark_udfs.transforms import Scenarios, spec_of
 
 __all__ = [
@@ -55,6 +51,8 @@ __all__ = [
 
 ColumnOrName = Column | str
 Count = Column | str | int
+
+_ARRAYS = ("queues", "clients", "topic", "broker_rooms", "client_rooms")  # a text is a column
 
 # Values for parameters that are columns, while the others are checked.
 _OF_KIND: dict[str, Any] = {"count": 1, "names": (), "decimal": 1, "text": "#", "switch": False}
@@ -128,7 +126,7 @@ def allocate(
     """
     options = {"topic": topic, "virtual_nodes": virtual_nodes, "machine_rooms": machine_rooms}
     options |= {"broker_rooms": broker_rooms, "client_rooms": client_rooms} | params
-    return _allocation(named_owners.allocate, OWNERS_DDL, queues, clients, strategy, options)
+    return _allocation("allocate", queues, clients, strategy, options)
 
 
 def try_allocate(
@@ -150,7 +148,7 @@ def try_allocate(
     --------
     >>> units.select(F.coalesce(rf.try_allocate("queues", "client_ids"), F.array()))  # doctest: +SKIP
     """
-    return _allocation(named_owners.try_allocate, OWNERS_DDL, queues, clients, strategy, options)
+    return _allocation("try_allocate", queues, clients, strategy, options)
 
 
 def allocate_or_error(
@@ -166,18 +164,20 @@ def allocate_or_error(
     Returns
     -------
     Column
-        struct<owners: array<int>, error: string>, of which one is null. It is marked
-        nondeterministic, so that Spark evaluates it once for all of its fields; select it before
-        you aggregate or join by it.
+        struct<owners: array<int>, error: string>, of which one is null.
+
+    Notes
+    -----
+    Spark evaluates a filter by a field before the column that the filter reads, so rows that pass
+    are allocated twice. With ``inline`` and ``array``, fields become columns, and each row is
+    allocated once.
 
     Examples
     --------
-    >>> both = units.select("*", rf.allocate_or_error("queues", "client_ids").alias("a"))  # doctest: +SKIP
-    >>> good, bad = both.where("a.error IS NULL"), both.where("a.error IS NOT NULL")  # doctest: +SKIP
+    >>> both = units.select("*", F.inline(F.array(rf.allocate_or_error("queues", "client_ids"))))  # doctest: +SKIP
+    >>> good, bad = both.where("error IS NULL"), both.where("error IS NOT NULL")  # doctest: +SKIP
     """
-    return _allocation(
-        arrow_owners.allocate_arrays, OWNERS_OR_ERROR_DDL, queues, clients, strategy, options
-    )
+    return _allocation("allocate_or_error", queues, clients, strategy, options)
 
 
 def owners(
@@ -194,8 +194,7 @@ def owners(
     -------
     Column
         array<struct<broker_name: string, queue_id: int, client_id: string>>, a struct for every
-        queue in Java's order; ``client_id`` is null where nobody owns the queue. It is marked
-        nondeterministic, as `allocate_or_error`.
+        queue in Java's order; ``client_id`` is null where nobody owns the queue.
 
     Raises
     ------
@@ -208,7 +207,7 @@ def owners(
     >>> named.groupBy("client_id").count()  # doctest: +SKIP
     """
     named_owners.refuse_counts(queues, clients)
-    return _allocation(named_owners.owners, NAMED_DDL, queues, clients, strategy, options)
+    return _allocation("owners", queues, clients, strategy, options)
 
 
 def try_owners(
@@ -216,7 +215,7 @@ def try_owners(
 ) -> Column:
     """Name the owners as `owners`, and return null for a bad row; arguments as for it."""
     named_owners.refuse_counts(queues, clients)
-    return _allocation(named_owners.try_owners, NAMED_DDL, queues, clients, strategy, options)
+    return _allocation("try_owners", queues, clients, strategy, options)
 
 
 def assignment_metrics(owners: ColumnOrName, n_clients: Count) -> Column:
@@ -234,17 +233,15 @@ def assignment_metrics(owners: ColumnOrName, n_clients: Count) -> Column:
     Column
         struct<n_queues, n_clients, idle, unowned, min_load: int, mean_load: double, max_load: int,
         skew: double>, where ``skew`` is ``max_load`` over ``mean_load``, and 0.0 if nothing is
-        owned; null where an argument is null or an owner is not below ``n_clients``. It counts as
-        nondeterministic, as that of `allocate_or_error`.
+        owned; null where an argument is null or an owner is not below ``n_clients``.
 
     Examples
     --------
     >>> figures = rf.assignment_metrics("owners", F.size("client_ids"))  # doctest: +SKIP
-    >>> units.select(figures.alias("m")).where("m.skew > 1.5")  # doctest: +SKIP
+    >>> units.select("*", F.inline(F.array(figures))).where("skew > 1.5")  # doctest: +SKIP
+    >>> units.groupBy("topic").agg(F.avg(figures["skew"]))  # doctest: +SKIP
     """
-    return arrow_function(arrow_figures.assignment_metrics, METRICS_DDL)(
-        *_columns(owners, n_clients)
-    )
+    return _called("assignment_metrics", {"owners": owners, "n_clients": n_clients})
 
 
 def moved(
@@ -275,8 +272,9 @@ def moved(
     >>> after = rf.allocate("queues", less)  # doctest: +SKIP
     >>> units.select(rf.moved(rf.allocate("queues", "client_ids"), "client_ids", after, less))  # doctest: +SKIP
     """
-    sides = _columns(owners_before, clients_before, owners_after, clients_after)
-    return arrow_function(arrow_figures.moved, "int")(*sides)
+    before = {"owners_before": owners_before, "clients_before": clients_before}
+    after = {"owners_after": owners_after, "clients_after": clients_after}
+    return _called("moved", before | after)
 
 
 def least_moves(
@@ -298,8 +296,9 @@ def least_moves(
         int, of any allocation to the clients after that owns every queue and whose loads differ by
         one at most. Null as `moved`, and where a client id repeats or is empty.
     """
-    sides = _columns(owners_before, clients_before, owners_after, clients_after)
-    return arrow_function(arrow_figures.least_moves, "int")(*sides)
+    before = {"owners_before": owners_before, "clients_before": clients_before}
+    after = {"owners_after": owners_after, "clients_after": clients_after}
+    return _called("least_moves", before | after)
 
 
 def allocate_by_count(n_queues: Count, n_clients: Count, strategy: str | Column = "AVG") -> Column:
@@ -330,8 +329,7 @@ def allocate_by_count(n_queues: Count, n_clients: Count, strategy: str | Column 
     """
     if isinstance(strategy, Column):
         return allocate(n_queues, n_clients, strategy)
-    n, m = _columns(n_queues, n_clients)
-    return closed_form.owners_expression(n, m, _formula(strategy), strict=True)
+    return _by_count("allocate_by_count", n_queues, n_clients, strategy)
 
 
 def try_allocate_by_count(
@@ -345,8 +343,7 @@ def try_allocate_by_count(
     """
     if isinstance(strategy, Column):
         return try_allocate(n_queues, n_clients, strategy)
-    n, m = _columns(n_queues, n_clients)
-    return closed_form.owners_expression(n, m, _formula(strategy))
+    return _by_count("try_allocate_by_count", n_queues, n_clients, strategy)
 
 
 def plan(
@@ -389,15 +386,13 @@ def plan(
     >>> tried = [{"name": "one less", "changes": [{"remove_clients": {"count": 1}}]}]
     >>> units.select("region", F.inline(rf.plan(F.struct("*"), tried, "AVG")))  # doctest: +SKIP
     """
-    if isinstance(unit, str | Column):
-        struct = _column(unit)
-    else:
+    if not isinstance(unit, str | Column):
         parts = list(unit)
         if all(isinstance(part, str) for part in parts):
             read_columns([str(part) for part in parts])
-        struct = F.struct(*map(_column, parts))
+        unit = F.struct(*map(_column, parts))
     spec = spec_of(scenarios, strategy, output, tuple(best_by), params)
-    return arrow_function(_bound(plan_array, ["unit"], {"spec": spec}), plans_ddl(output))(struct)
+    return _called("plan", {"unit": unit}, plans_ddl(output), spec=spec)
 
 
 def _column(value: Count) -> Column:
@@ -407,45 +402,42 @@ def _column(value: Count) -> Column:
     return F.col(value) if isinstance(value, str) else F.lit(value)
 
 
-def _columns(*values: Count) -> list[Column]:
-    return [_column(value) for value in values]
-
-
-def _formula(strategy: str) -> Formula:
-    """Return the formula of a strategy that numbers suffice for."""
+def _by_count(name: str, n_queues: Count, n_clients: Count, strategy: str) -> Column:
+    """Return the owners by a strategy that numbers suffice for; Spark would name the column by the
+    whole expression.
+    """
     known = arrow_owners.by_count()
     if strategy not in known:
         raise ArgumentError(
             f"numbers of queues and clients suffice for {', '.join(known)} alone, got {strategy!r}; use allocate"
         )
-    return known[strategy]
+    n, m = _column(n_queues), _column(n_clients)
+    strict = name == "allocate_by_count"
+    owners = closed_form.owners_expression(n, m, known[strategy], strict)
+    shown = f"{name}({n}, {m})".replace("Column<'", "").replace("'>", "")
+    return owners.alias(shown)
 
 
 def _allocation(
-    body: Callable[..., Any],
-    return_type: str,
-    queues: Count,
-    clients: Count,
-    strategy: str | Column,
-    options: dict[str, Any],
+    name: str, queues: Count, clients: Count, strategy: str | Column, options: dict[str, Any]
 ) -> Column:
-    """Return an Arrow function of the arguments that are columns; the others are bound to it."""
+    """Call a function with the arguments that are columns; the others are bound to it."""
     if isinstance(queues, str) and outer_name(queues) in STRATEGIES:
         raise ArgumentTypeError(
             f"the arguments are (queues, clients, strategy), got the strategy {queues!r} in place of queues; "
             f"for a column of this name give F.col({queues!r})"
         )
-    arrays: dict[str, Any] = {"queues": queues, "clients": clients}
-    arrays |= {name: options.get(name) for name in ("topic", "broker_rooms", "client_rooms")}
-    params: dict[str, Any] = {"strategy": strategy}
-    for name, value in options.items():
-        if name not in arrays and value is not None:
-            params[name] = value
-    by_row = {name: value for name, value in params.items() if isinstance(value, Column)}
-    literals = {name: value for name, value in params.items() if name not in by_row}
-    read = {name: _column(value) for name, value in arrays.items() if value is not None} | by_row
-    _check(literals | {name: _STAND_INS.get(name) for name in by_row}, read)
-    return arrow_function(_bound(body, list(read), literals), return_type)(*read.values())
+    given = {"queues": queues, "clients": clients, "strategy": strategy}
+    given |= {option: value for option, value in options.items() if value is not None}
+    columns = {
+        argument: value
+        for argument, value in given.items()
+        if argument in _ARRAYS or isinstance(value, Column)
+    }
+    literals = {argument: value for argument, value in given.items() if argument not in columns}
+    by_row = {param: _STAND_INS.get(param) for param in columns if param not in _ARRAYS}
+    _check(literals | by_row, columns)
+    return _called(name, columns, **literals)
 
 
 def _check(params: dict[str, Any], given: Collection[str]) -> None:
@@ -464,14 +456,17 @@ def _check(params: dict[str, Any], given: Collection[str]) -> None:
         )
 
 
-def _bound(
-    body: Callable[..., Any], names: list[str], literals: dict[str, Any]
-) -> Callable[..., Any]:
-    """Return the function that workers run; it does not refer to this module, so workers need not
-    import pyspark.
+def _called(
+    name: str, columns: Mapping[str, Count], return_type: str = "", /, **literals: Any
+) -> Column:
+    """Call a function; what workers run does not refer to this module, so they need not import
+    pyspark.
     """
+    body, usual_type = FUNCTIONS[name]
+    names = list(columns)
 
     def bound(*arrays: pa.Array) -> pa.Array:
         return body(**literals, **dict(zip(names, arrays, strict=True)))
 
-    return bound
+    bound.__name__ = name
+    return arrow_function(bound, return_type or usual_type)(*map(_column, columns.values()))

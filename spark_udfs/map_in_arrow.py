@@ -61,6 +61,11 @@ class PlanBatches:
         self.carry = tuple(carry)
 
     @property
+    def __name__(self) -> str:
+        """Name of the transform, which Spark shows in plans."""
+        return "plan" if self.spec.scenarios or self.spec.output != "owners" else "assign"
+
+    @property
     def schema(self) -> pa.Schema:
         """Columns of the result, before those that are carried."""
         return self.spec.schema
@@ -73,6 +78,7 @@ class PlanBatches:
 class ExpandOwners(PlanBatches):
     """`rmqalloc.evaluation.expand_owners` as ``mapInArrow`` takes it."""
 
+    __name__ = "expand_owners"
     schema = OWNED_SCHEMA
 
     def __call__(self, batches: Batches) -> Iterator[pa.RecordBatch]:
@@ -83,6 +89,7 @@ class ExpandOwners(PlanBatches):
 class ClientLoads(PlanBatches):
     """`rmqalloc.evaluation.client_load` as ``mapInArrow`` takes it; the parts have to be added up."""
 
+    __name__ = "client_load"
     schema = LOAD_SCHEMA
 
     def __call__(self, batches: Batches) -> Iterator[pa.RecordBatch]:

@@ -189,7 +189,7 @@ FACES = {
     "plan_rows": lambda batch, _: of_struct(plan_rows(as_struct(batch), pa.array([ONE_LESS]))),
     "allocate_arrays": lambda batch, _: of_function(allocate_arrays(**arguments(batch))),
     "allocate_or_error": lambda batch, _: of_function(
-        sql_owners.allocate_or_error(**arguments(batch))
+        sql_owners.BODIES["allocate_or_error"](**arguments(batch))
     ),
     "owners": lambda batch, _: of_owners(batch),
 }

@@ -76,6 +76,25 @@ def columns(spark, source):
     return answers
 
 
+def shown(spark, source):
+    """The names of columns that functions make, alone and in an aggregate."""
+    from pyspark.sql import functions as F
+
+    import spark_udfs.functions as rf
+
+    fleet, lists = spark.read.parquet(str(source)), ("brokers", "client_ids")
+    made = fleet.select(rf.allocate(*lists, topic="topic"), rf.owners(*lists))
+    return made.columns + fleet.agg(F.max(rf.owners(*lists))).columns
+
+
+SHOWN = [
+    "allocate(brokers, client_ids, topic)",
+    "owners(brokers, client_ids)",
+    "max(owners(brokers, client_ids))",
+]
+"""What `shown` has to answer."""
+
+
 def owners_in(answers):
     """What `columns` has to answer, given the answers to all questions."""
     kept = ("consumer_group", "topic", "owners")
@@ -175,6 +194,7 @@ def main(master, source, target, settings, archive=None):
         "workers": workers(spark, 1 if archive is None else 2),
     }
     answers |= {"transformed": transformed(spark, source), "columns": columns(spark, source)}
+    answers["shown"] = shown(spark, source)
     answers["written"] = written(spark, Path(source), Path(target))
     print(json.dumps(answers))
     spark.stop()

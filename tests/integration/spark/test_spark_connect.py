@@ -8,7 +8,7 @@ import pytest
 from checkout import SUPPORT
 from interpreter import PLACES
 from programs import python
-from spark_answers import assigned_in, owners_in, transformed, without_spark, write_units
+from spark_answers import SHOWN, assigned_in, owners_in, transformed, without_spark, write_units
 from spark_standalone import connect_server
 
 pytestmark = [pytest.mark.spark, pytest.mark.needs("grpc")]
@@ -36,6 +36,10 @@ def test_connect_answers_as_classic_and_as_no_spark(answers, spark, fleet):
     assert transformed(spark, fleet) == expected
     assert answers["transformed"] == expected
     assert answers["columns"] == owners_in(expected)
+
+
+def test_functions_have_their_names_on_connect(answers):
+    assert answers["shown"] == SHOWN
 
 
 def test_the_job_on_connect_writes_the_same(answers, fleet):

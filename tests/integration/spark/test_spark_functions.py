@@ -2,6 +2,8 @@
 (``test_spark_columns.py``).
 """
 
+import re
+
 import pyarrow as pa
 import pytest
 import random_units as units
@@ -188,15 +190,117 @@ def test_figures_of_owners(spark, rf, fleet):
         assert expected.null_count and pa.compute.sum(expected).as_py()
 
 
-def test_a_struct_is_evaluated_once(spark, rf, fleet, capsys):
-    both = spark.createDataFrame(fleet).select(
-        rf.allocate_or_error("queues", "client_ids").alias("a")
+# --- What Spark shows, and how often it calls ---
+
+
+@pytest.fixture
+def explained(capsys):
+    """A function from a frame to its plan's text."""
+
+    def of(frame):
+        frame.explain()
+        return capsys.readouterr().out
+
+    return of
+
+
+NAMED = {
+    "allocate": lambda rf: rf.allocate("brokers", "client_ids", topic="topic"),
+    "try_allocate": lambda rf: rf.try_allocate("brokers", "client_ids"),
+    "allocate_or_error": lambda rf: rf.allocate_or_error("brokers", "client_ids"),
+    "owners": lambda rf: rf.owners("brokers", "client_ids"),
+    "try_owners": lambda rf: rf.try_owners("brokers", "client_ids"),
+    "assignment_metrics": lambda rf: rf.assignment_metrics("owners", 3),
+    "moved": lambda rf: rf.moved("owners", 3, "owners", "client_ids"),
+    "least_moves": lambda rf: rf.least_moves("owners", 3, "owners", 3),
+    "plan": lambda rf: rf.plan("unit"),
+}
+ARGUMENTS = {
+    "allocate": "brokers, client_ids, topic",
+    "assignment_metrics": "owners, 3",
+    "moved": "owners, 3, owners, client_ids",
+    "least_moves": "owners, 3, owners, 3",
+    "plan": "unit",
+}
+
+
+@pytest.fixture(scope="module")
+def units_frame(spark, rf, fleet):
+    from pyspark.sql import functions as F
+
+    frame = spark.createDataFrame(fleet).withColumn("unit", F.struct("*"))
+    return frame.withColumn("owners", F.array(F.lit(0), F.lit(1)))
+
+
+def test_functions_are_shown_by_their_names(rf, units_frame, explained):
+    from pyspark.sql import functions as F
+
+    made = units_frame.select(*[call(rf) for call in NAMED.values()])
+    shown = {name: f"{name}({ARGUMENTS.get(name, 'brokers, client_ids')})" for name in NAMED}
+    assert made.columns == list(shown.values())
+    plan = explained(made)
+    assert all(re.search(rf"ArrowEvalPython \[.*\b{name}\(", plan) for name in NAMED)
+    with pytest.raises(Exception, match=r"sum\(owners\(brokers, client_ids\)\)"):
+        units_frame.agg(F.sum(rf.owners("brokers", "client_ids"))).collect()
+
+
+def test_closed_forms_have_short_names_too(spark, rf):
+    from pyspark.sql import functions as F
+
+    numbers = spark.range(1).selectExpr("4 AS n", "array(1, 2) AS ids")
+    made = numbers.select(
+        rf.allocate_by_count("n", F.size("ids")),
+        rf.try_allocate_by_count("n", 3, "AVG_BY_CIRCLE"),
+        F.size(rf.allocate_by_count("n", 2)).alias("size"),
     )
-    both.where("a.error IS NULL").select("a.*").explain()
-    assert capsys.readouterr().out.count("+- ArrowEvalPython") == 1
-    metrics = both.select(rf.assignment_metrics("a.owners", 3).alias("m"))
-    metrics.where("m.max_load > 1").select("m.skew", "m.idle").explain()
-    assert capsys.readouterr().out.count("+- ArrowEvalPython") == 2  # one for each function
+    assert made.columns == [
+        "allocate_by_count(n, size(ids))",
+        "try_allocate_by_count(n, 3)",
+        "size",
+    ]
+    assert list(made.first()) == [[0, 0, 1, 1], [0, 1, 2, 0], 4]
+
+
+@pytest.mark.parametrize("name", ["assign", "plan", "expand_owners", "client_load"])
+def test_transforms_are_shown_by_their_names(spark, fleet, explained, name):
+    from spark_udfs import transforms
+
+    units = spark.createDataFrame(fleet.drop_columns("queues"))
+    made = units.transform(getattr(transforms, name)())
+    assert f"MapInArrow {name}(" in explained(made)
+
+
+def test_structs_may_stand_in_aggregates_and_joins(rf, units_frame):
+    from pyspark.sql import functions as F
+
+    answer = rf.allocate_or_error("brokers", "client_ids")
+    errors = of_column(units_frame, answer["error"])
+    last = max(filter(None, errors))
+    assert of_column(units_frame, F.max(answer["error"])) == [last]
+    reason = units_frame.sparkSession.createDataFrame([(last,)], "reason string")
+    joined = units_frame.join(reason, answer["error"] == F.col("reason"))
+    assert joined.count() == errors.count(last)
+
+
+def test_how_often_a_function_is_called(rf, units_frame, explained):
+    """The numbers of the page: filters by a result run before the projection that has it."""
+    from pyspark.sql import functions as F
+
+    def calls(frame):
+        return explained(frame).count("ArrowEvalPython [")
+
+    answer = rf.allocate_or_error("brokers", "client_ids")
+    selected = units_frame.select("topic", answer.alias("a"))
+    assert calls(selected.select("a.*")) == 1
+    assert calls(units_frame.select(answer["owners"], answer["error"])) == 1
+    assert calls(selected.orderBy("a.error").select("a.*")) == 1
+    assert calls(selected.groupBy("a.error").agg(F.max("a.owners"))) == 1
+    assert calls(selected.where("a.error IS NULL")) == 2
+    fields = units_frame.select("topic", F.inline(F.array(answer)))
+    assert calls(fields.where("error IS NULL").select("owners")) == 1
+    named = rf.try_owners("brokers", "client_ids")
+    assert calls(units_frame.select(F.inline(named)).groupBy("client_id").count()) == 1
+    assert calls(units_frame.select(named.alias("o")).select(F.inline("o"))) == 2
 
 
 def test_a_column_of_the_wrong_type_fails_with_a_word(spark, rf, fleet):
@@ -329,6 +433,17 @@ def test_a_bad_row_fails_and_owners_have_names(spark, rf, fleet):
         "queue_id",
         "client_id",
     }
+
+
+def test_sql_shows_registered_names(spark, sql, explained):
+    call = "rmq_assignment_metrics(rmq_try_allocate(brokers, client_ids), 3)"
+    made = spark.sql(f"SELECT {call}, rmq_owners(brokers, client_ids, 'AVG') FROM units")
+    assert made.columns == [call, "rmq_owners(brokers, client_ids, AVG)"]
+    assert "ArrowEvalPython [rmq_assignment_metrics(" in explained(made)
+    query = (
+        "SELECT region, avg({}.skew), max({}) FROM (SELECT *, 'eu' AS region FROM units) GROUP BY 1"
+    )
+    assert spark.sql(query.format(call, call)).first()[1] > 1
 
 
 def test_another_prefix(spark):

@@ -26,16 +26,21 @@ BROKERS = pa.array([[{"broker_name": "b", "read_queue_nums": 3}]] * 2)
 
 def test_the_order_is_that_of_python_and_avg_is_the_default():
     for strategy in ((), (pa.array(["AVG"] * 2),), (pa.nulls(2),), (pa.array([None, "AVG"]),)):
-        assert sql_owners.allocate(BROKERS, LISTS, *strategy).to_pylist() == [[0, 0, 1], [0, 0, 0]]
+        assert sql_owners.BODIES["allocate"](BROKERS, LISTS, *strategy).to_pylist() == [
+            [0, 0, 1],
+            [0, 0, 0],
+        ]
     circle = pa.array(["AVG_BY_CIRCLE"] * 2)
-    for function in (sql_owners.allocate, sql_owners.try_allocate):
+    for function in (sql_owners.BODIES["allocate"], sql_owners.BODIES["try_allocate"]):
         assert function(BROKERS, LISTS, circle).to_pylist() == [[0, 1, 0], [0, 0, 0]]
-    assert sql_owners.allocate_or_error(BROKERS, LISTS, circle).field("owners").to_pylist() == [
+    assert sql_owners.BODIES["allocate_or_error"](BROKERS, LISTS, circle).field(
+        "owners"
+    ).to_pylist() == [
         [0, 1, 0],
         [0, 0, 0],
     ]
     nodes = pa.array([3, 3])
-    assert sql_owners.allocate(BROKERS, LISTS, virtual_nodes=nodes).to_pylist() == [
+    assert sql_owners.BODIES["allocate"](BROKERS, LISTS, virtual_nodes=nodes).to_pylist() == [
         [0, 0, 1],
         [0, 0, 0],
     ], "not read"
@@ -43,11 +48,11 @@ def test_the_order_is_that_of_python_and_avg_is_the_default():
 
 def test_a_strategy_in_place_of_queues_is_refused():
     functions = (
-        sql_owners.allocate,
-        sql_owners.allocate_or_error,
-        sql_owners.try_allocate,
-        sql_owners.owners,
-        sql_owners.try_owners,
+        sql_owners.BODIES["allocate"],
+        sql_owners.BODIES["allocate_or_error"],
+        sql_owners.BODIES["try_allocate"],
+        sql_owners.BODIES["owners"],
+        sql_owners.BODIES["try_owners"],
     )
     for function in functions:
         with pytest.raises(

@@ -29,6 +29,8 @@ __all__ = ["FUNCTIONS", "HAS_ARROW_FUNCTIONS", "arrow_function", "sql_function"]
 
 require_spark(pyspark.__version__)
 
+_PYSPARK: Any = F  # its stubs lack both kinds of functions
+
 HAS_ARROW_FUNCTIONS = hasattr(F, "arrow_udf")
 """Whether this release of PySpark calls functions with Arrow arrays."""
 
@@ -73,7 +75,7 @@ def sql_function(body: Body, return_type: str) -> Any:
     struct of nulls.
     """
     if HAS_ARROW_FUNCTIONS:
-        return _in_pyspark("arrow_udf")(body, returnType=return_type)
+        return _PYSPARK.arrow_udf(body, returnType=return_type)
     return _pandas_function(body, return_type, "frame" if _is_struct(return_type) else "array")
 
 
@@ -85,12 +87,7 @@ def _pandas_function(body: Body, return_type: str, form: str) -> Any:
     function.__name__ = body.__name__
     answer = pd.DataFrame if form == "frame" else pd.Series
     function.__annotations__ = {"series": pd.Series, "named": pd.Series, "return": answer}
-    return _in_pyspark("pandas_udf")(function, returnType=return_type)
-
-
-def _in_pyspark(name: str) -> Any:
-    """Return a function of PySpark that its stubs lack."""
-    return getattr(F, name)
+    return _PYSPARK.pandas_udf(function, returnType=return_type)
 
 
 def _is_struct(return_type: str) -> bool:

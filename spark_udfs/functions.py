@@ -241,7 +241,7 @@ def assignment_metrics(owners: ColumnOrName, n_clients: Count) -> Column:
     >>> units.select("*", F.inline(F.array(figures))).where("skew > 1.5")  # doctest: +SKIP
     >>> units.groupBy("topic").agg(F.avg(figures["skew"]))  # doctest: +SKIP
     """
-    return _called("assignment_metrics", {"owners": owners, "n_clients": n_clients})
+    return _of_columns("assignment_metrics", owners, n_clients)
 
 
 def moved(
@@ -272,9 +272,8 @@ def moved(
     >>> after = rf.allocate("queues", less)  # doctest: +SKIP
     >>> units.select(rf.moved(rf.allocate("queues", "client_ids"), "client_ids", after, less))  # doctest: +SKIP
     """
-    before = {"owners_before": owners_before, "clients_before": clients_before}
-    after = {"owners_after": owners_after, "clients_after": clients_after}
-    return _called("moved", before | after)
+    sides = (owners_before, clients_before, owners_after, clients_after)
+    return _of_columns("moved", *sides)
 
 
 def least_moves(
@@ -296,9 +295,8 @@ def least_moves(
         int, of any allocation to the clients after that owns every queue and whose loads differ by
         one at most. Null as `moved`, and where a client id repeats or is empty.
     """
-    before = {"owners_before": owners_before, "clients_before": clients_before}
-    after = {"owners_after": owners_after, "clients_after": clients_after}
-    return _called("least_moves", before | after)
+    sides = (owners_before, clients_before, owners_after, clients_after)
+    return _of_columns("least_moves", *sides)
 
 
 def allocate_by_count(n_queues: Count, n_clients: Count, strategy: str | Column = "AVG") -> Column:
@@ -446,14 +444,17 @@ def _check(params: dict[str, Any], given: Collection[str]) -> None:
     if strategy is not None:
         arrow_owners.usable(strategy, params, given)
         return
-    known: set[str] = set()
-    for made in STRATEGIES.values():
-        known.update(inspect.signature(made).parameters)
-    unknown = params.keys() - known
+    unknown = params.keys() - _STAND_INS.keys()
     if unknown:
         raise ArgumentTypeError(
-            f"no strategy takes {', '.join(sorted(unknown))}; they take {', '.join(sorted(known))}"
+            f"no strategy takes {', '.join(sorted(unknown))}; they take {', '.join(sorted(_STAND_INS))}"
         )
+
+
+def _of_columns(name: str, *columns: Count) -> Column:
+    """Call a function whose arguments are all columns."""
+    names = inspect.signature(FUNCTIONS[name][0]).parameters
+    return _called(name, dict(zip(names, columns, strict=True)))
 
 
 def _called(

@@ -10,8 +10,6 @@
     out.
 ``joins``
     Units from tables of routes, consumers and subscriptions; scenarios from a table.
-``streaming``
-    Plans that stay live: events as a stream in, changed owners and findings out.
 ``plan_table``, ``UnitSource``
     A plan of any source, written once: to a directory of Parquet, or into a table. ``python -m
     spark_udfs.job`` does the same.

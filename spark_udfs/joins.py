@@ -63,8 +63,7 @@ def units(routes: DataFrame, consumers: DataFrame, subscriptions: DataFrame) -> 
     Raises
     ------
     TypeError
-        A column is missing or of the wrong type, or a table is a stream: see
-        `spark_udfs.streaming.live_plans`.
+        A column is missing or of the wrong type, or a table is a stream: see docs/live-plans.md.
 
     Examples
     --------
@@ -173,8 +172,8 @@ def _checked(**tables: DataFrame) -> list[DataFrame]:
     for table, frame in tables.items():
         if frame.isStreaming:
             raise ArgumentTypeError(
-                f"{table} is a stream, and Spark cannot join lists that go on changing: follow events with "
-                "spark_udfs.streaming.live_plans, or call this for the tables of every micro-batch, in foreachBatch"
+                f"{table} is a stream, and Spark cannot join lists that go on changing: call this for the tables of "
+                "every micro-batch, in foreachBatch"
             )
         columns = _WANTED[table] | _OPTIONAL[table]
         frame = with_names(frame, columns, table)

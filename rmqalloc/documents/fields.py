@@ -244,7 +244,6 @@ class Duration:
     """
 
     least: int = 0
-    most: int = MAX_DURATION
 
     def read(self, given: Any) -> Milliseconds:
         """Return the milliseconds."""
@@ -253,8 +252,8 @@ class Duration:
         else:
             match = _TIME.fullmatch(given) if isinstance(given, str) else None
             milliseconds = int(match[1]) * _UNITS[match[2]] if match else -1
-        if not self.least <= milliseconds <= self.most:
-            most = f"{self.most // _UNITS['h']}h"
+        if not self.least <= milliseconds <= MAX_DURATION:
+            most = f"{MAX_DURATION // _UNITS['h']}h"
             raise FieldError(
                 f"must be a time such as 500ms, 30s or 2m, from {self.least}ms to {most}, got {shown(given)}{_hint(given)}"
             )

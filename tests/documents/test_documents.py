@@ -499,9 +499,7 @@ MACHINE_LINES = {
     "plans/_explain.py", "evidence/evidence.py", "report/html/_evidence_section.py",  # columns that we filled
     "plans/_unit_rows.py", "plans/_ways_back.py",  # the same
     "job/_on_worker.py", "job/_plan_kernels.py",  # a Spark job's own notes
-    "_live_groups.py", "_live_rows.py",  # what Iceberg and Spark's state hold
     "history/_kept_states.py",  # documents of ours in the file of a history
-    "_event_bounds.py",  # events of streams
     "service/mcp/_stdio.py",  # lines of an assistant
 }  # fmt: skip
 """Modules that read JSON or YAML and no file that people write, and the two that read those."""

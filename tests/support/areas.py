@@ -42,10 +42,6 @@ _LIVE = (
     *("rmqalloc/client/", "tests/support/live_", "tests/support/wire_"),
 )
 _PAGE = "test_the_blocks_of_a_page_run_and_print_what_it_shows"
-_KILLED = (
-    "tests/integration/spark/test_live_stream.py"
-    "::test_killed_again_and_again_on_every_release_with_tables"
-)
 _OWNERS = "tests/integration/cluster/test_live_owners.py::test_owners_as_clients_join_leave_and_die"
 
 AREAS = {
@@ -170,8 +166,7 @@ AREAS = {
         _SPARK,
         {
             "tests/integration/spark/test_spark_job.py": 75,
-            "tests/integration/spark/test_live_stream.py": 35,
-            "tests/integration/spark/test_live_groups.py::test_any_order_and_any_batches": 10,
+            "tests/integration/spark/test_live_plans.py": 35,
             "tests/integration/spark/test_spark_session.py::test_of_two_threads": 12,
             "tests/integration/spark/test_closed_form.py::test_owners_are": 35,
         },
@@ -186,11 +181,6 @@ AREAS = {
     "spark releases": Area(
         _SPARK,
         {
-            "tests/integration/spark/test_live_stream.py::test_killed_it_loses": 40,
-            f"{_KILLED}[3.5": 110,
-            f"{_KILLED}[4.1-delta": 160,
-            f"{_KILLED}[4.1-iceberg": 140,
-            f"{_KILLED}[4.3": 100,
             "tests/integration/spark/test_spark_into_table.py::test_a_plan_in_delta_and_in_iceberg": 75,
             "tests/integration/spark/test_spark_versions.py::test_spark_3_5": 20,
             "tests/integration/spark/test_spark_versions.py::test_tables_are_planned": 40,

@@ -1,17 +1,18 @@
-"""Histories of clients and routes for live plans, and what they come to, worked out without a
-stream.
+"""Histories of clients and routes for live plans, and the units that they come to, worked out
+without a stream.
 """
 
 import json
 import os
 import random
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from rmqalloc import strategy
+from checkout import ROOT
+from page_blocks import blocks_of
 
 START = datetime(2026, 1, 1, tzinfo=UTC).timestamp()
 
@@ -19,8 +20,14 @@ LISTED = int(time.time()) - 10_000
 """Time of the first file."""
 
 Event = dict[str, Any]
-Answer = dict[tuple[str, str], dict[tuple[str, int], str | None]]
-"""By consumer group and topic: every queue with its owner."""
+
+
+def page_program() -> dict[str, Any]:
+    """Return what the first block of docs/live-plans.md defines."""
+    names: dict[str, Any] = {"__name__": "live"}
+    page = (ROOT / "docs" / "live-plans.md").read_text(encoding="utf-8")
+    exec(blocks_of(page)[0].text, names)
+    return names
 
 
 def history(
@@ -32,16 +39,16 @@ def history(
     made = random.Random(seed)
     events = []
     for number in range(n_events):
-        topic = f"T{made.randrange(n_topics)}"
         happened = START + made.random() * seconds
         stamp = {
             "event_time": datetime.fromtimestamp(happened, UTC).isoformat(),
             "sequence": number,
-            "topic": topic,
         }
-        event = stamp | (_route(made) if made.random() < 0.2 else _membership(made, topic))
+        topics = [f"T{number}" for number in made.sample(range(n_topics), made.choice([1, 1, 2]))]
+        named = {"topic": topics[0]} if len(topics) == 1 else {"topics": topics}
+        event = stamp | named | (_route(made) if made.random() < 0.2 else _membership(made))
         events += [(happened + made.random() * delay, event)] * made.choice([1, 1, 1, 2])
-    return [event for _, event in sorted(events, key=lambda one: one[0])]
+    return [event for _, event in sorted(events, key=lambda pair: pair[0])]
 
 
 def _route(made: random.Random) -> Event:
@@ -52,18 +59,11 @@ def _route(made: random.Random) -> Event:
     return {"kind": "route", "brokers": brokers}
 
 
-def _membership(made: random.Random, topic: str) -> Event:
-    group, client = f"{topic}-{made.choice('ab')}", f"c{made.randrange(6)}"
+def _membership(made: random.Random) -> Event:
+    group, client = f"group-{made.choice('ab')}", f"c{made.randrange(6)}"
     kind = made.choice(["join", "join", "heartbeat", "leave"])
-    return {"kind": kind, "consumer_group": group, "client_id": client}
-
-
-def write_files(folder: Path, events: list[Event], n_files: int) -> None:
-    """The events as files of JSON lines, each there at once and in the order of arrival."""
-    size = -(-len(events) // n_files)
-    write_batches(
-        folder, [events[number * size : (number + 1) * size] for number in range(n_files)]
-    )
+    channels = {"channels": 2} if made.random() < 0.1 else {}
+    return {"kind": kind, "consumer_group": group, "client_id": client, **channels}
 
 
 def write_batches(folder: Path, batches: Iterable[Iterable[Event | str]], first: int = 0) -> None:
@@ -81,63 +81,28 @@ def write_batches(folder: Path, batches: Iterable[Iterable[Event | str]], first:
         hidden.rename(folder / f"{number:04d}.json")
 
 
-def answer(events: Iterable[Event], name: str) -> Answer:
-    """What all events come to, whatever their order: the last of every client and route counts."""
-    routes, clients = {}, {}
-    for event in sorted(
-        events, key=lambda one: (datetime.fromisoformat(one["event_time"]), one["sequence"])
-    ):
-        if event["kind"] == "route":
-            routes[event["topic"]] = event["brokers"]
-        else:
-            of_group = clients.setdefault((event["consumer_group"], event["topic"]), {})
-            of_group[event["client_id"]] = event["kind"] != "leave"
-    found = {}
-    for unit, of_group in clients.items():
-        ids = [client for client, is_there in of_group.items() if is_there]
-        queues = [
-            (one["broker_name"], i)
-            for one in routes.get(unit[1], [])
-            for i in range(one["read_queue_nums"])
-        ]
-        if ids and queues:
-            assigned = strategy(name).assign([(unit[1], *queue) for queue in queues], ids)
-            found[unit] = {queue[1:]: one for one in ids for queue in assigned.queues_of(one)}
-        elif ids:
-            found[unit] = {}
+def units_of(events: Iterable[Event]) -> list[dict[str, Any]]:
+    """The units that all events come to, whatever their order: the last of every client and route
+    counts.
+    """
+    routes: dict[str, Any] = {}
+    clients: dict[tuple[str, str], dict[str, int]] = {}
+    for event in sorted(events, key=_moment):
+        for topic in event.get("topics", [event.get("topic")]):
+            if event["kind"] == "route":
+                routes[topic] = event["brokers"]
+            else:
+                channels = 0 if event["kind"] == "leave" else event.get("channels", 1)
+                of_group = clients.setdefault((event["consumer_group"], topic), {})
+                of_group[event["client_id"]] = channels
+    found = []
+    for (group, topic), of_group in clients.items():
+        ids = [client for client in sorted(of_group) for _ in range(of_group[client])]
+        names = {"consumer_group": group, "topic": topic}
+        if ids:
+            found.append({**names, "brokers": routes.get(topic), "client_ids": ids})
     return found
 
 
-def followed(rows: Iterable[dict[str, Any]]) -> Answer:
-    """What rows of live plans come to, one after the other; fails if one is missing or there twice."""
-    found: Answer = {}
-    clients = {}
-    seen = set()
-    for row in sorted(rows, key=lambda one: one["version"]):
-        unit = (row["consumer_group"], row["topic"])
-        assert (unit, row["version"]) not in seen, (
-            f"a row is there twice: {unit}, version {row['version']}"
-        )
-        seen.add((unit, row["version"]))
-        owned = found.setdefault(unit, {})
-        for one in row["changed"]:
-            queue = (one["broker_name"], one["queue_id"])
-            assert owned.get(queue) == one["before"], (
-                f"a row is missing before {unit}, version {row['version']}"
-            )
-            owned[queue] = one["after"]
-            if one["change"] == "removed":
-                del owned[queue]
-        assert owned == dict(_owned(row)), (
-            f"{unit}, version {row['version']}: owners are not what the changes come to"
-        )
-        clients[unit] = row["client_ids"]
-    return {unit: owned for unit, owned in found.items() if clients[unit]}
-
-
-def _owned(row: dict[str, Any]) -> Iterator[tuple[tuple[str, int], str | None]]:
-    queues = [
-        (one["broker_name"], i) for one in row["brokers"] for i in range(one["read_queue_nums"])
-    ]
-    for queue, owner in zip(queues, row["owners"], strict=True):
-        yield queue, row["client_ids"][owner] if owner >= 0 else None
+def _moment(event: Event) -> tuple[datetime, int]:
+    return datetime.fromisoformat(event["event_time"]), event["sequence"]

@@ -23,7 +23,6 @@ MODULES_OF_USERS = tuple(
         "functions",
         "joins",
         "session",
-        "streaming",
         "transforms",
     )
 )

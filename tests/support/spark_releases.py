@@ -76,26 +76,6 @@ def python(name: str) -> Path:
     return cache.folder(f"spark-{name}", [sys.version, *packages], make) / "bin" / "python"
 
 
-@functools.cache
-def fitting_pyarrow() -> Path:
-    """Return a folder with a pyarrow that Spark 3.5 can keep state with."""
-
-    def make(folder: Path) -> None:
-        _run(
-            python("3.5"),
-            "-m",
-            "pip",
-            "install",
-            "-q",
-            "--no-deps",
-            "--target",
-            folder,
-            "pyarrow<26",
-        )
-
-    return cache.folder("pyarrow-25", [sys.version], make)
-
-
 def variables(name: str, *folders: Path) -> dict[str, str]:
     """The environment variables of a program on that release, which imports the packages under
     test, and these folders.
@@ -204,7 +184,6 @@ def make_all() -> None:
         for connector in ("delta", "iceberg"):
             if getattr(release, connector):
                 jars(name, connector)
-    fitting_pyarrow()
 
 
 if __name__ == "__main__":

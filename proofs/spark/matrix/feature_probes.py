@@ -198,20 +198,6 @@ def _into(asked, table):
     return same(spark_answers.rows_of(asked.spark.table(table).drop("plan_id")), expected)
 
 
-def live_plans(asked):
-    """`streaming.live_plans`: rows of a stream come to the answer for all its events"""
-    import live_events
-    import live_stream
-
-    events = live_events.history(n_events=200, n_topics=6, seed=5)
-    live_events.write_files(asked.folder / "events", events, 3)
-    asked.spark.conf.set("spark.sql.session.timeZone", "UTC")
-    rows = live_stream.plain(live_stream.run(asked.spark, asked.folder, "parquet"))
-    found, expected = live_events.followed(rows), live_events.answer(events, live_stream.STRATEGY)
-    assert found == expected, "the last owners of a group differ"
-    return len(expected)
-
-
 # --- Column functions ---
 
 
@@ -424,7 +410,6 @@ FEATURES = [
     job_on_iceberg,
     job_into_delta,
     job_into_iceberg,
-    live_plans,
 ]
 """Everything that is asked, in the order of the table. A new feature is one function here."""
 

@@ -23,10 +23,6 @@ DIFFERENCES = {
         "sql_named_arguments",
     ): "arguments of Python functions have names in SQL from Spark 4.0 on",
     ("3.5", "data_source"): "Python data sources came with Spark 4.0",
-    (
-        "3.5",
-        "live_plans",
-    ): "its streams need pyarrow before 26, and say so; with that they are tested killed and restarted",
     ("3.5", "sql_null_struct"): "a struct of nulls instead",
     ("4.0", "sql_null_struct"): "a struct of nulls instead",
 }

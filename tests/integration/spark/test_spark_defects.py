@@ -9,7 +9,6 @@ from planted import KINDS, SAID, planted, reached
 from rmqalloc.errors import ArgumentError, ArgumentTypeError, Error
 from rmqalloc.evaluation import PlanSpec, plan_batch
 from spark_udfs._arrow_owners import allocate_arrays
-from spark_udfs._event_bounds import Window, checked
 from spark_udfs.job._on_worker import _WorkerCall
 from spark_udfs.job._spark_errors import JobError
 
@@ -27,14 +26,6 @@ UNITS = pa.RecordBatch.from_pylist(
     ]
 )
 QUEUES = pa.array([[{"broker_name": "b", "queue_id": 0}]])
-EVENTS = [
-    {"kind": "join", "time": 10**15, "consumer_group": "g", "client_id": "c"},
-    {"kind": "route", "time": 10**15, "brokers": [{"broker_name": "b", "read_queue_nums": 4}]},
-]
-
-
-def events():
-    return [checked("t", json.dumps(one), 10**15, Window(0, 10**9, 10**9))[0] for one in EVENTS]
 
 
 def rows_of_functions():
@@ -47,7 +38,6 @@ def rows_of_functions():
 ROWS = {
     "functions": rows_of_functions,
     "transforms": lambda: plan_batch(UNITS, PlanSpec("AVG")),
-    "events": events,
 }
 
 

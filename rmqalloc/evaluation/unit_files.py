@@ -13,7 +13,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from difflib import get_close_matches
+from fnmatch import fnmatchcase
 from typing import NamedTuple, Protocol
+from urllib.parse import unquote
 
 import pyarrow as pa
 import pyarrow.fs as pafs
@@ -123,15 +125,16 @@ def _tree_entry(found: pafs.FileInfo) -> TreeEntry:
 
 
 def unit_files(source: str | os.PathLike[str]) -> UnitFiles:
-    """Return the files of a path, or of a URI that pyarrow knows, and the columns of their units.
+    """Return the files of a path, of a pattern, or of a URI that pyarrow knows, and the columns of
+    their units.
 
     Raises
     ------
     FileNotFoundError
         If there is no such path, or no file to read.
     ValueError
-        If a file is no Parquet or lies where none may be, or ``source`` is a table of Delta or
-        Iceberg.
+        If a file is no Parquet or lies where none may be, or ``source`` is a table of Delta,
+        Hudi or Iceberg.
     TypeError
         If a column is missing, or is not the same in all files.
 
@@ -153,24 +156,110 @@ def unit_files(source: str | os.PathLike[str]) -> UnitFiles:
     return UnitFiles(files, columns_of_files(files, tree)[0])
 
 
-def listed_files(tree: Tree, root: str, shown: str) -> list[UnitFile]:
-    """Return the files at a path in a store, in order; messages call the path ``shown``."""
-    with names_file(shown, "listed"):
-        found = tree.look(root)
-        files, unread = (
-            _walked(tree, root, shown) if found is not None and found.is_directory else ({}, [])
-        )
+def matched(tree: Tree, path: str) -> dict[str, TreeEntry]:
+    """Return what a path names in a store: what is there, or, if nothing is, what the path matches
+    as a pattern, in order.
+
+    Patterns are those of Hadoop: ``*``, ``?``, ``[a-z]``, ``[^a-z]`` and ``{a,b}``. They match no
+    hidden names. A directory on the way that is there under its very name is that directory.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     for name in ("[1]", "1", "2"):
+    ...         Path(folder, name).mkdir()
+    ...     for pattern in ("[1]", "[2]", "{2,1}", "?"):
+    ...         print([os.path.basename(path) for path in matched(ArrowTree(), f"{folder}/{pattern}")])
+    ['[1]']
+    ['2']
+    ['2', '1']
+    ['1', '2']
+    """
+    there = tree.look(path)
+    if there is not None or not _WILD.search(path):
+        return {} if there is None else {path: there}
+    if re.search(r"\{[^{}]*/[^{}]*\}", path):
+        return _of_all(matched(tree, text) for text in _alternatives(path))
+    start = re.match(rf"(?:{_SCHEME}(?://[^/]*)?)?/*", path)
+    root = start[0] if start else ""
+    found = {root: TreeEntry("", is_directory=True)}
+    for name in path[len(root) :].split("/"):
+        places = [place for place, entry in found.items() if entry.is_directory]
+        found = _of_all(_named(tree, place, name) for place in places)
+    return found
+
+
+_WILD = re.compile(r"[*?{\[]")
+_SCHEME = r"[A-Za-z][\w+.-]+:(?=/)"
+
+
+def _of_all(found: Iterable[dict[str, TreeEntry]]) -> dict[str, TreeEntry]:
+    return {path: entry for part in found for path, entry in part.items()}
+
+
+def _named(tree: Tree, place: str, name: str) -> dict[str, TreeEntry]:
+    """Return what has a name in a directory, or matches it."""
+    before = place if not place or place.endswith("/") else f"{place}/"
+    there = tree.look(before + name)
+    if there is not None or not _WILD.search(name):
+        return {} if there is None else {before + name: there}
+    visible = [entry for entry in tree.entries(place or ".") if not _is_hidden(entry.name)]
+    visible.sort()
+    found: dict[str, TreeEntry] = {}
+    for pattern in _alternatives(name):
+        plain = re.sub(r"\\([*?\[\]])", r"[\1]", pattern).replace("[^", "[!")
+        fitting = [entry for entry in visible if fnmatchcase(entry.name, plain)]
+        found |= {before + entry.name: entry for entry in fitting}
+    return found
+
+
+def _alternatives(pattern: str) -> list[str]:
+    """Return a pattern with each choice in braces made."""
+    found = re.search(r"\{([^{}]*)\}", pattern)
     if found is None:
+        return [pattern]
+    made = [
+        pattern[: found.start()] + text + pattern[found.end() :] for text in found[1].split(",")
+    ]
+    return [text for choice in made for text in _alternatives(choice)]
+
+
+def listed_files(tree: Tree, path: str, shown: str) -> list[UnitFile]:
+    """Return the files that a path names in a store, in order; messages call the path ``shown``."""
+    with names_file(shown, "listed"):
+        roots = matched(tree, path)
+    if not roots:
+        how = ", and matches nothing as a pattern" if _WILD.search(path) else ""
         raise FileNotFoundError(
-            f"{shown} does not exist; give a Parquet file or a directory of them"
+            f"{shown} does not exist{how}; give a Parquet file or a directory of them"
         )
-    if not found.is_directory and found.n_bytes and not _is_hidden(found.name):
-        files = {"": UnitFile(root, found.n_bytes, found.changed)}
-    if not files:
-        raise FileNotFoundError(f"{shown} {_no_file(found, shown, unread)}")
-    in_order = [files[name] for name in sorted(files)]
-    _refuse_mixed(in_order, [f"{root}/{name}" for name in unread])
-    return in_order
+    listed: list[UnitFile] = []
+    unread: list[str] = []
+    for root, found in roots.items():
+        named = shown if root == path else without_secrets(root)
+        with names_file(named, "listed"):
+            files, below = _files_at(tree, root, found, named)
+        if not files and (below or root == path):
+            raise FileNotFoundError(f"{named} {_no_file(found, named, below)}")
+        listed += files
+        unread += [f"{root}/{name}" for name in below]
+    if not listed:
+        raise FileNotFoundError(f"{shown} matches no Parquet file")
+    _refuse_mixed(listed, unread)
+    return listed
+
+
+def _files_at(
+    tree: Tree, root: str, found: TreeEntry, shown: str
+) -> tuple[list[UnitFile], list[str]]:
+    """Return the files at a root in order, and the names of directories that are not read."""
+    if found.is_directory:
+        files, unread = _walked(tree, root, shown)
+        return [files[name] for name in sorted(files)], unread
+    is_read = found.n_bytes and not _is_hidden(found.name)
+    return [UnitFile(root, found.n_bytes, found.changed)] if is_read else [], []
 
 
 def columns_of_files(files: Sequence[UnitFile], tree: Tree) -> tuple[pa.Schema, list[OwnColumns]]:
@@ -197,9 +286,7 @@ def _walked(tree: Tree, root: str, shown: str) -> tuple[dict[str, UnitFile], lis
     names below the root.
     """
     top = tree.entries(root)
-    for folder in {"_delta_log", "metadata"} & {entry.name for entry in top if entry.is_directory}:
-        entries = tree.entries(f"{root}/{folder}")
-        refuse_table(shown, (f"{folder}/{entry.name}" for entry in entries))
+    _refuse_iceberg(tree, root, top, shown)
     files: dict[str, UnitFile] = {}
     unread: list[str] = []
     level: list[tuple[str, Partition, Sequence[TreeEntry]]] = [("", (), top)]
@@ -207,6 +294,7 @@ def _walked(tree: Tree, root: str, shown: str) -> tuple[dict[str, UnitFile], lis
         while level:
             below: list[tuple[str, Partition]] = []
             for folder, partition, entries in level:
+                _refuse_marked(entries, f"{shown}/{folder}".rstrip("/"))
                 for entry in entries:
                     name, path = folder + entry.name, f"{root}/{folder}{entry.name}"
                     if _is_hidden(entry.name) or not (entry.is_directory or entry.n_bytes):
@@ -449,8 +537,9 @@ def read_columns(names: Sequence[str]) -> list[str]:
 def opened(where: str | os.PathLike[str]) -> tuple[pafs.FileSystem, str]:
     """Return the file system of a path or a URI, and the path there."""
     text = os.fspath(where)
-    if "://" not in text:
-        return pafs.LocalFileSystem(), os.path.abspath(text)
+    local = local_path(text)
+    if local is not None:
+        return pafs.LocalFileSystem(), local
     try:
         system, path = pafs.FileSystem.from_uri(text)
     except (ValueError, OSError, NotImplementedError) as error:  # of pyarrow, which alone runs here
@@ -460,25 +549,64 @@ def opened(where: str | os.PathLike[str]) -> tuple[pafs.FileSystem, str]:
     return system, path.rstrip("/")
 
 
-def refuse_table(source: str, names: Iterable[str]) -> None:
-    """Raise ArgumentError if the file names below a source are those of a table: its files may hold
-    rows that it has no more.
+def local_path(where: str) -> str | None:
+    """Return a path, or one that a ``file:`` URI encodes, as an absolute path; None for other URIs.
 
     Examples
     --------
-    >>> refuse_table("fleet", ["part-0.parquet", "_delta_log/00000000000000000000.json"])
+    >>> local_path("file:///fleet/a%20b/part-?.parquet")
+    '/fleet/a b/part-?.parquet'
+    """
+    if where.startswith("file:"):
+        where = unquote(re.sub("^file:(//[^/]*)?", "", where))
+    elif re.match(_SCHEME, where):
+        return None
+    return os.path.abspath(where)
+
+
+def refuse_table(shown: str, mark: str, kind: str) -> None:
+    """Raise ArgumentError for a directory in which something is that only tables of a format have:
+    its files may hold rows that the table has no more.
+
+    Examples
+    --------
+    >>> refuse_table("fleet", "_delta_log", "Delta")
     Traceback (most recent call last):
         ...
-    rmqalloc.errors.ArgumentError: fleet is a table of Delta, whose files hold rows that the table has no more: read it as ...
+    rmqalloc.errors.ArgumentError: fleet is a table of Delta or a part of one, for it holds _delta_log. Its files may ...
     """
-    marks = {"Delta": ("_delta_log/", ".json"), "Iceberg": ("metadata/", ".metadata.json")}
-    for name in names:
-        for kind, (start, end) in marks.items():
-            if name.startswith(start) and name.endswith(end):
-                raise ArgumentError(
-                    f"{source} is a table of {kind}, whose files hold rows that the table has no more: read it as a table, "
-                    f"with --spark --format {kind.lower()} or by an engine that knows {kind}"
-                )
+    raise ArgumentError(
+        f"{shown} is a table of {kind} or a part of one, for it holds {mark}. Its files may hold rows that the table has no "
+        f"more: read the table, with --spark --format {kind.lower()}, with --spark --table NAME, or by an engine that knows "
+        f"{kind}"
+    )
+
+
+TABLE_MARKS = {"_delta_log": "Delta", ".hoodie": "Hudi", ".hoodie_partition_metadata": "Hudi"}
+"""Names that only directories of tables hold, with the format."""
+
+
+def _refuse_marked(entries: Sequence[TreeEntry], shown: str) -> None:
+    for entry in entries:
+        mark, _, _ = entry.name.rpartition(".parquet")  # Hudi writes its mark in one of two formats
+        if kind := TABLE_MARKS.get(mark or entry.name):
+            refuse_table(shown, entry.name, kind)
+
+
+def _refuse_iceberg(tree: Tree, root: str, top: Sequence[TreeEntry], shown: str) -> None:
+    """Refuse a directory with Iceberg's metadata, or with nothing but its two directories."""
+    folders = {entry.name for entry in top if entry.is_directory}
+    if "metadata" not in folders:
+        return
+    for entry in tree.entries(f"{root}/metadata"):
+        if re.search(r"\.metadata\.json(\.gz)?$|\.avro$|^version-hint\.text$", entry.name):
+            refuse_table(shown, f"metadata/{entry.name}", "Iceberg")
+    if (
+        {entry.name for entry in top if not _is_hidden(entry.name)}
+        == {"data", "metadata"}
+        == folders
+    ):
+        refuse_table(shown, "data and metadata", "Iceberg")
 
 
 @contextmanager

@@ -2,17 +2,16 @@
 on.
 """
 
-import json
-import os
+import pickle
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
-from urllib.parse import unquote, urlsplit
 
 import pyarrow as pa
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from rmqalloc.errors import ArgumentError, ArgumentTypeError, Error
+from rmqalloc.evaluation.unit_files import local_path
 from spark_udfs.job._hadoop import bridge
 from spark_udfs.job._plan_directory import ClaimedError, DiskFolder, PlanExistsError
 from spark_udfs.map_in_arrow import Batches
@@ -46,7 +45,7 @@ class _WorkerCall:
             names = [kind.__name__ for kind in type(error).__mro__]
             nearest = next(name for name in names if name in _ERRORS)
             answer = {"error": nearest, "message": str(error)}
-        yield pa.RecordBatch.from_pydict({"answer": [json.dumps(answer)]})
+        yield pa.RecordBatch.from_pydict({"answer": [pickle.dumps(answer)]})
 
 
 def on_worker(spark: SparkSession, function: Callable[..., Any], *arguments: Any) -> Any:
@@ -54,8 +53,8 @@ def on_worker(spark: SparkSession, function: Callable[..., Any], *arguments: Any
     # With first(), Spark would end the worker, and the next one would have to import everything
     # again.
     call = _WorkerCall(function, arguments)
-    [row] = spark.range(0, 1, 1, 1).mapInArrow(call, "answer string").collect()
-    answer = json.loads(row["answer"])
+    [row] = spark.range(0, 1, 1, 1).mapInArrow(call, "answer binary").collect()
+    answer = pickle.loads(row["answer"])
     if "error" in answer:
         raise _ERRORS[answer["error"]](answer["message"])
     return answer["value"]
@@ -78,10 +77,8 @@ def worker_path(path: str, spark: SparkSession) -> str | None:
     Without a scheme it is a path if Spark runs on one machine; on a cluster it is in Spark's
     default file system, and ``file:/...`` says that all machines share the path.
     """
-    if path.startswith("file:"):
-        return os.path.abspath(unquote(urlsplit(path).path))
-    local = str(spark.conf.get("spark.master", "")).startswith("local")
-    return os.path.abspath(path) if "://" not in path and local else None
+    is_one_machine = str(spark.conf.get("spark.master", "")).startswith("local")
+    return local_path(path) if is_one_machine or path.startswith("file:") else None
 
 
 class WorkerFolder:

@@ -3,17 +3,18 @@
 import sys
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, Protocol
+from urllib.parse import unquote
 
 from pyspark.sql import DataFrame, SparkSession
 
 from rmqalloc.errors import ArgumentError
 from rmqalloc.evaluation.parquet_plan import refuse_schema
-from rmqalloc.evaluation.unit_files import Piece, UnitFiles, cut
+from rmqalloc.evaluation.unit_files import Piece, cut
 from rmqalloc.text import harmless
 from spark_udfs.job import _versions as versions
 from spark_udfs.job._on_worker import tasks_at_once
 from spark_udfs.job._plan_kernels import ReadPieces
-from spark_udfs.job._sources import UnitSource, content, files_of, identity, parsed
+from spark_udfs.job._sources import FoundFiles, UnitSource, content, found_files, identity, parsed
 from spark_udfs.map_in_arrow import ddl
 from spark_udfs.transforms import checked_units
 
@@ -56,8 +57,8 @@ def units_of(spark: SparkSession, source: Source, in_workers: bool | None) -> Pi
     if isinstance(source, DataFrame):
         return _FrameUnits(source)
     source = UnitSource(source) if isinstance(source, str) else source
-    found = None if in_workers is False else files_of(source, spark)
-    if found is not None:
+    found = None if in_workers is False else found_files(source, spark)
+    if found is not None and found.scheme:
         return _FileUnits(spark, found)
     if in_workers:
         raise ArgumentError(
@@ -69,12 +70,13 @@ def units_of(spark: SparkSession, source: Source, in_workers: bool | None) -> Pi
         if source.options:
             line = f"rows go through Spark's JVM: {source} is read with options of Spark's reader"
         print(harmless(line), file=sys.stderr)
-    frame = source.read(spark)  # first, as it says best what a table or a format lacks
+    files = identity(source, spark)  # first, so that nothing is read that it does not know
+    frame = source.read(spark)
     pin = versions.pin(spark, source.table, source.path, source.format, source.options)
     if pin is not None:
         return _VersionUnits(pin)
     frame = frame if source.is_parquet else parsed(frame)
-    return _FrameUnits(frame, lambda: identity(source, spark))
+    return _FrameUnits(frame, files, lambda: identity(source, spark))
 
 
 class _FileUnits(NamedTuple):
@@ -83,7 +85,7 @@ class _FileUnits(NamedTuple):
     """
 
     spark: SparkSession
-    found: UnitFiles
+    found: FoundFiles
 
     @property
     def identity(self) -> Any:
@@ -123,7 +125,7 @@ class _VersionUnits(NamedTuple):
         return False
 
     def files(self) -> list[str]:
-        return self.pin.read().inputFiles()
+        return _input_files(self.pin.read())
 
     def through(self, kernel: Any) -> DataFrame:
         return _through(parsed(self.pin.read()), kernel)
@@ -139,17 +141,19 @@ class _FrameUnits:
     at again afterwards.
     """
 
-    def __init__(self, frame: DataFrame, listed: Callable[[], Any] = lambda: None) -> None:
+    def __init__(
+        self, frame: DataFrame, files: Any = None, listed: Callable[[], Any] = lambda: None
+    ) -> None:
         self._frame, self._listed = frame, listed
-        self._first = self._now()
+        self._first = self._known_by(files)
 
     @property
     def identity(self) -> Any:
         return self._first
 
-    def _now(self) -> Any:
-        if found := self._listed():
-            return ["files", found]
+    def _known_by(self, files: Any) -> Any:
+        if files:
+            return ["files", files]
         row = self._frame.select(*content(self._frame)).first()
         assert row is not None
         return ["rows", {name: str(value) for name, value in row.asDict().items()}]
@@ -159,13 +163,19 @@ class _FrameUnits:
         return False
 
     def files(self) -> list[str]:
-        return self._frame.inputFiles()
+        return _input_files(self._frame)
 
     def through(self, kernel: Any) -> DataFrame:
         return _through(self._frame, kernel)
 
     def is_changed(self) -> bool:
-        return bool(self._now() != self._first)
+        return bool(self._known_by(self._listed()) != self._first)
+
+
+def _input_files(frame: DataFrame) -> list[str]:
+    """Return the URIs of a table's files; those of stores encode nothing, as Hadoop has them."""
+    names = frame.inputFiles()
+    return [name if name.startswith("file:") else unquote(name) for name in names]
 
 
 def _through(units: DataFrame, kernel: Any) -> DataFrame:

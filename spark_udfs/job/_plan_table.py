@@ -6,7 +6,6 @@ import os
 import time
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
-from urllib.parse import unquote
 
 from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
@@ -441,20 +440,19 @@ def _check_bad(totals: ByScenario, most: float, where: str) -> None:
 
 def _check_apart(job: _Job, target: str, others: list[str]) -> None:
     """Refuse a directory that the job reads, or that lies in one, or in another output."""
-    at = _place(job.spark, target)
-    if isinstance(job.source, str):
-        source = job.source
-    else:
-        source = "" if isinstance(job.source, DataFrame) else job.source.path
-    for what, path in [("input", source), *(("other output", path) for path in others)]:
+    at, named = _place(job.spark, target), f"the output directory {without_secrets(target)}"
+    source = UnitSource(job.source) if isinstance(job.source, str) else job.source
+    places = [] if isinstance(source, DataFrame) else source.places(job.spark) or [source.path]
+    for what, path in [
+        *(("input", path) for path in places),
+        *(("other output", path) for path in others),
+    ]:
         if path and f"{at}/".startswith(f"{_place(job.spark, path)}/"):
             raise ArgumentError(
-                f"the output directory {without_secrets(target)} lies in the {what} {path}; give one apart from it"
+                f"{named} lies in the {what} {without_secrets(path)}; give one apart from it"
             )
-    if any(_place(job.spark, unquote(file)).startswith(f"{at}/") for file in job.units.files()):
-        raise ArgumentError(
-            f"the output directory {without_secrets(target)} holds the input; give one apart from it"
-        )
+    if any(_place(job.spark, file).startswith(f"{at}/") for file in job.units.files()):
+        raise ArgumentError(f"{named} holds the input; give one apart from it")
 
 
 def _place(spark: SparkSession, path: str) -> str:

@@ -1,18 +1,19 @@
 """The sources of a job's units: files in any format that Spark reads, or a table.
 
-Directories of Parquet are read by the rules of `rmqalloc.evaluation.unit_files`, whoever reads
-them: workers by themselves, or Spark, which is given the files one by one.
+What a path names is answered by `rmqalloc.evaluation.unit_files`, before it is known who reads:
+workers by themselves, or Spark, which is given the files one by one. Only Spark can look at a path
+that a session of Spark Connect does not see as files.
 """
 
-import base64
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import reduce
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 from urllib.parse import unquote
 
 import pyarrow as pa
+from pyspark.errors import AnalysisException
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_type
@@ -20,14 +21,18 @@ from pyspark.sql.types import ArrayType, DataType, StringType, StructField, Stru
 
 from rmqalloc.errors import ArgumentTypeError
 from rmqalloc.evaluation.unit_files import (
+    TABLE_MARKS,
+    ArrowTree,
     OwnColumns,
+    Tree,
     UnitFile,
-    UnitFiles,
     columns_of_files,
     listed_files,
+    matched,
     read_columns,
-    unit_files,
+    refuse_table,
 )  # fmt: skip
+from rmqalloc.text import without_secrets
 from spark_udfs.job import _hadoop as hadoop
 from spark_udfs.job._on_worker import on_worker, worker_path
 from spark_udfs.map_in_arrow import quoted
@@ -63,13 +68,14 @@ class UnitSource(NamedTuple):
         reader = spark.read.options(**self._options())
         if self.table:
             return reader.table(self.table)
-        if not self.is_parquet:
+        if self.is_parquet:
+            found = found_files(self, spark)
+            return _as_spark_lists(spark, self.path) if found is None else _frame(spark, found)
+        places = self.places(spark)
+        if places is None:
             return reader.format(self.format).load(self.path or None)
-        if not self._is_directory() or hadoop.bridge(spark) is None:
-            return _as_spark_lists(spark, self.path)
-        tree = hadoop.HadoopTree(spark)
-        files = listed_files(tree, self._root(), self.path)
-        return _frame(spark, self._root(), files, *columns_of_files(files, tree))
+        scheme = _scheme(self.path, spark)
+        return reader.format(self.format).load([literally(scheme + place) for place in places])
 
     @property
     def is_parquet(self) -> bool:
@@ -78,91 +84,114 @@ class UnitSource(NamedTuple):
         """
         return bool(self.path and self.format == "parquet" and not self.table and not self.options)
 
-    def _is_directory(self) -> bool:
-        return self.is_parquet and not re.search(r"[*?{\[]", self.path)
+    @property
+    def shown(self) -> str:
+        """The source as messages name it."""
+        return without_secrets(str(self))
 
-    def _root(self) -> str:
-        return self.path.rstrip("/") or "/"
+    def places(self, spark: SparkSession) -> list[str] | None:
+        """Return what a path of files names, see `matched`; None if it names nothing, or if only
+        Spark can look.
+        """
+        has_path = self.path and not self.table and self.format in FILE_FORMATS
+        found = _at_path(self.path, spark, matched) if has_path else None
+        return list(found) if found else None
 
     def _options(self) -> dict[str, str]:
         # Files of comma-separated values need names for their columns.
         return {"header": "true", **self.options} if self.format == "csv" else dict(self.options)
 
 
-def files_of(source: UnitSource, spark: SparkSession) -> UnitFiles | None:
-    """Return the files of a source that every worker sees as files of Parquet; None if only Spark
-    may.
-    """
-    path = worker_path(source.path, spark) if source._is_directory() else None
-    if path is None:
+class FoundFiles(NamedTuple):
+    """Files of Parquet that a path names."""
+
+    files: list[UnitFile]
+    schema: pa.Schema  # as in `rmqalloc.evaluation.unit_files.UnitFiles`
+    columns: list[OwnColumns]  # of each file
+    scheme: str  # "file:" where every worker sees them
+
+
+def found_files(source: UnitSource, spark: SparkSession) -> FoundFiles | None:
+    """Return the files of a source of Parquet; None if only Spark can list them, or it is none."""
+    if not source.is_parquet:
         return None
-    is_local = str(spark.conf.get("spark.master", "")).startswith("local")
-    if is_local and hadoop.bridge(spark) is not None:
-        return unit_files(path)
-    rows, encoded = on_worker(spark, _as_data, path)  # this process may run where the files are not
-    files = []
-    for name, n_bytes, changed, partition in rows:
-        directories = tuple((key, value) for key, value in partition)
-        files.append(UnitFile(name, n_bytes, changed, directories))
-    schema = pa.ipc.read_schema(pa.py_buffer(base64.b64decode(encoded)))
-    return UnitFiles(files, schema)
+    found = _at_path(source.path, spark, _with_columns, source.shown)
+    if found is None:
+        return None
+    files, schema, columns = found
+    return FoundFiles(files, schema, columns, _scheme(source.path, spark))
 
 
-def _as_data(path: str) -> tuple[list[UnitFile], str]:
-    files, schema = unit_files(path)
-    return files, base64.b64encode(schema.serialize()).decode()
+def _with_columns(tree: Tree, path: str, shown: str) -> tuple[Any, ...]:
+    files = listed_files(tree, path, shown)
+    return files, *columns_of_files(files, tree)
+
+
+Found = TypeVar("Found")
+
+
+def _at_path(
+    path: str, spark: SparkSession, look: Callable[..., Found], *arguments: str
+) -> Found | None:
+    """Look at a path in the store that it is in: here if files are here, otherwise in a worker or
+    through Java; None if only Spark can.
+    """
+    local = worker_path(path, spark)
+    has_bridge = hadoop.bridge(spark) is not None
+    if local is None:
+        place = path.rstrip("/") or "/"
+        return look(hadoop.HadoopTree(spark), place, *arguments) if has_bridge else None
+    if has_bridge and str(spark.conf.get("spark.master", "")).startswith("local"):
+        return look(ArrowTree(), local, *arguments)
+    found: Found = on_worker(spark, _on_disk, look, local, *arguments)
+    return found
+
+
+def _scheme(path: str, spark: SparkSession) -> str:
+    """Return what stands before a path that `_at_path` gives, so that Spark finds it."""
+    return "" if worker_path(path, spark) is None else "file:"
+
+
+def _on_disk(look: Callable[..., Found], *arguments: str) -> Found:
+    return look(ArrowTree(), *arguments)
 
 
 def identity(source: UnitSource, spark: SparkSession) -> Any | None:
     """Return plain data that no other state of a source's files has; None if it has no files of its
     own.
-    """
-    found = files_of(source, spark)
-    if found is not None:
-        return [[file.path, file.n_bytes, file.changed] for file in found.files]
-    has_files = not source.table and source.format in FILE_FORMATS
-    return _listed(source, spark) if has_files else None
 
-
-def _listed(source: UnitSource, spark: SparkSession) -> list[list[Any]]:
-    """Return the files of a source with size, time of the last change, and etag if the file system
-    has one.
+    It has size and time of the last change of each file, and its etag if the file system has one.
     """
-    has_bridge = hadoop.bridge(spark) is not None
-    files: list[list[Any]]
-    if has_bridge and source._is_directory():
-        found = listed_files(hadoop.HadoopTree(spark), source._root(), source.path)
-        files = [[file.path, file.n_bytes, file.changed] for file in found]
+    if source.table or source.format not in FILE_FORMATS:
+        return None
+    listed = None
+    if source.is_parquet:
+        listed = _at_path(source.path, spark, listed_files, source.shown)
+    if listed is not None:
+        files: list[list[Any]] = [[file.path, file.n_bytes, file.changed] for file in listed]
     else:
         paths = [literally(unquote(name)) for name in source.read(spark).inputFiles()]
         if not paths:
             return []
         rows = spark.read.format("binaryFile").load(paths)
         rows = rows.select("path", "length", F.unix_micros("modificationTime"))
-        files = [list(row) for row in rows.collect()]
-    folders = sorted({path.rpartition("/")[0] for path, *_ in files})
-    etags = hadoop.etags(spark, folders) if has_bridge else {}
-    for file in files:
-        path = file[0]
-        if path in etags:
-            file.append(etags[path])
-    return sorted(files, key=str)
+        files = sorted((list(row) for row in rows.collect()), key=str)
+    if hadoop.bridge(spark) is not None and worker_path(source.path, spark) is None:
+        etags = hadoop.etags(spark, sorted({path.rpartition("/")[0] for path, *_ in files}))
+        files = [[*file, etags[file[0]]] if file[0] in etags else file for file in files]
+    return files
 
 
-def _frame(
-    spark: SparkSession,
-    root: str,
-    files: list[UnitFile],
-    schema: pa.Schema,
-    columns: list[OwnColumns],
-) -> DataFrame:
+def _frame(spark: SparkSession, found: FoundFiles) -> DataFrame:
     """Read files with Spark, those together that spell and type their columns alike."""
     alike: dict[Any, list[tuple[UnitFile, OwnColumns]]] = {}
-    for file, own in zip(files, columns, strict=True):
-        key = (*own.items(), *(name for name, _ in file.partition))
+    for file, own in zip(found.files, found.columns, strict=True):
+        root, *_ = file.path.rsplit("/", len(file.partition) + 1)
+        base = root if file.partition else ""
+        key = (base, *own.items(), *(name for name, _ in file.partition))
         alike.setdefault(key, []).append((file, own))
     parts = []
-    for members in alike.values():
+    for (base, *_), members in alike.items():
         first, own = members[0]
         directories = [name for name, _ in first.partition]
         kinds = []
@@ -171,11 +200,11 @@ def _frame(
                 kinds.append(StructField(column.name, _spark_type(column.type, _AS_READ)))
         kinds += [StructField(name, StringType()) for name in directories]
         reader = spark.read.schema(StructType(kinds))
-        if directories:
-            reader = reader.option("basePath", root)
-        rows = reader.parquet(*(literally(file.path) for file, _ in members))
+        if base:
+            reader = reader.option("basePath", found.scheme + base)
+        rows = reader.parquet(*(literally(found.scheme + file.path) for file, _ in members))
         columns_of_all = []
-        for wanted in schema:
+        for wanted in found.schema:
             column = own[wanted.name]
             cast = _cast(F.col(quoted(column.name)), column.type, wanted.type)
             columns_of_all.append(cast.alias(wanted.name))
@@ -237,6 +266,13 @@ def _as_spark_lists(spark: SparkSession, path: str) -> DataFrame:
     """Read files that Spark alone lists; columns of directories stay text, and a file that has more
     columns is refused.
     """
+    shown = without_secrets(path)
+    if _is_there(spark, literally(path)):
+        path = literally(path)
+    marks = {**TABLE_MARKS, "metadata/*.metadata.json": "Iceberg"}
+    for mark, kind in marks.items():
+        if _is_there(spark, f"{path.rstrip('/')}/{mark}"):
+            refuse_table(shown, mark, kind)
     setting = "spark.sql.sources.partitionColumnTypeInference.enabled"
     before = spark.conf.get(setting, None)
     spark.conf.set(setting, "false")
@@ -256,10 +292,21 @@ def _as_spark_lists(spark: SparkSession, path: str) -> DataFrame:
         own = spelled[name]
         if own not in some.names or some[own].dataType != whole[own].dataType:
             raise ArgumentTypeError(
-                f"{path}: not all files have the same column {name}; write one type in all of them"
+                f"{shown}: not all files have the same column {name}; write one type in all of them"
             )
         columns.append(F.col(quoted(own)).alias(name))
     return spark.read.schema(whole).parquet(path).select(*columns)
+
+
+def _is_there(spark: SparkSession, pattern: str) -> bool:
+    """Return True if Spark finds something."""
+    try:
+        _ = spark.read.format("text").load(pattern).schema
+    except AnalysisException as error:
+        if "PATH_NOT_FOUND" in str(error):
+            return False
+        raise
+    return True
 
 
 def literally(path: str) -> str:

@@ -224,6 +224,13 @@ cast(brokers as array<struct<broker_name:string,read_queue_nums:int>>)
     """
     if not is_right:
         column = name.partition(".")[0]
+        if name in ("consumer_group", "topic") and "binary" not in str(kind):
+            raise ArgumentTypeError(
+                f"column {name} must hold {words}, got {kind}. If the source has text, or directories such as {name}=001, "
+                "read it again as text, for a cast makes 1 of 001: set "
+                "spark.sql.sources.partitionColumnTypeInference.enabled=false for names of directories, give a schema in "
+                f"which {name} is a string for files. If the source has no text, cast({name} as string) is right"
+            )
         number = "string" if words == "strings" else "bigint"
         kind_of_spark = number if words.startswith("numbers") else SPARK_LISTS.get(column, number)
         raise ArgumentTypeError(

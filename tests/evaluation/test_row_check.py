@@ -2,6 +2,7 @@
 form that Arrow has.
 """
 
+from datetime import date
 from decimal import Decimal
 from typing import Any, NamedTuple
 
@@ -343,6 +344,21 @@ CLIENTS_CAST = "cast it, as in cast(client_ids as array<string>)"
             pa.binary(),
             "column topic must hold strings, got binary: cast it, as in cast(topic as string)",
             id="topic",
+        ),
+        pytest.param(
+            "topic",
+            1,
+            pa.int32(),
+            "column topic must hold strings, got int32. If the source has text, or directories such as topic=001, read it "
+            "again as text, for a cast makes 1 of 001: set spark.sql.sources.partitionColumnTypeInference.enabled=false",
+            id="topic of numbers",
+        ),
+        pytest.param(
+            "topic",
+            date(2026, 11, 30),
+            pa.date32(),
+            "got date32[day]. If the source has text, or directories such as topic=001",
+            id="topic of dates",
         ),
         pytest.param(
             "client_ids",

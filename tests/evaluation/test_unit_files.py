@@ -5,10 +5,12 @@ refuses.
 import os
 import pickle
 from pathlib import Path
+from urllib.parse import quote
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from checkout import ROOT
 
 from rmqalloc.errors import ArgumentError, ArgumentTypeError
 from rmqalloc.evaluation.batch_planning import PlanSpec
@@ -25,6 +27,9 @@ SCHEMA = pa.schema(
     }
 )
 SPEC = PlanSpec("AVG", output="owners")
+
+
+CASES = ROOT / "tests" / "data" / "cases" / "spark-2"
 
 
 def units(*groups, **columns):
@@ -110,6 +115,57 @@ def test_what_is_not_there_or_holds_nothing(put):
     refused(root / "none.parquet", "holds no Parquet file", kind=FileNotFoundError)
     with pytest.raises(ArgumentError, match="cannot open nosuch://x/y"):
         unit_files("nosuch://user:secret@x/y")
+
+
+@pytest.mark.parametrize(
+    "name", ["x[1]", "x*", "x?", "x{a,b}", "x%20y", "x y", "x#1", "x=1", "x\\y", "[x]/part-[0]"]
+)
+def test_what_is_there_is_no_pattern(put, name):
+    root = put(**{name: units("a"), "x1": units("b"), "xa": units("c"), "x/part-0": units("d")})
+    assert groups(root / name) == ["a"]
+    assert groups((root / name).as_uri()) == groups(f"file:{quote(str(root / name))}") == ["a"]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "found"),
+    [
+        ("x?", "123"),
+        ("x*", "123"),
+        ("x[12]", "12"),
+        ("x[^12]", "3"),
+        ("x[!12]", "3"),
+        ("{x3,x1,y}", "31"),
+        ("x{[12],3}", "123"),
+        ("*/x*", "45"),
+        ("{k=1/x4,x2}", "42"),
+        ("k=?", "45"),
+        ("[k]/x?", "6"),  # a directory of that very name
+        (r"\[k\]/x[0-9]", "6"),
+    ],
+)
+def test_what_is_not_there_is_a_pattern(put, pattern, found):
+    """Hidden names and files of no bytes are passed over, also by patterns."""
+    files = {f"x{i}": units(str(i)) for i in (1, 2, 3)}
+    files |= {f"k=1/x{i}": units(str(i)) for i in (4, 5)}
+    root = put(**files, **{"[k]/x6": units("6"), "_x": units("7"), ".x": units("8"), "x9": ""})
+    if pattern == "*/x*":
+        (root / "[k]" / "x6").unlink()
+    assert groups(f"{root}/{pattern}") == [*found]
+    plan_files(f"{root}/{pattern}", root.parent / "out", SPEC, threads=1)
+    assert pq.read_table(root.parent / "out")["consumer_group"].to_pylist() == [*found]
+
+
+def test_patterns_are_refused_as_directories_are(put):
+    root = put(**{"a/k=1/x": units("a"), "b/x": units("b"), "c/sub/x": units("c"), "d/y": ""})
+    refused(
+        f"{root}/[e-z]*", "does not exist, and matches nothing as a pattern", kind=FileNotFoundError
+    )
+    refused(f"{root}/d/*", "d/* matches no Parquet file", kind=FileNotFoundError)
+    refused(f"{root}/[ab]", "lies in directories of no name=")
+    refused(
+        f"{root}/[bc]", "fleet/c holds no Parquet file", "give one, such as", kind=FileNotFoundError
+    )
+    assert groups(f"{root}/[bd]") == ["b"]
 
 
 # --- 2 to 4: which files ---
@@ -343,15 +399,39 @@ def test_names_of_columns_match_in_any_case(put):
 
 
 @pytest.mark.parametrize(
-    ("name", "kind"), [("_delta_log/0.json", "Delta"), ("metadata/v1.metadata.json", "Iceberg")]
+    ("name", "kind", "mark"),
+    [
+        ("_delta_log/0.json", "Delta", "_delta_log"),
+        ("_delta_log/10.checkpoint.parquet", "Delta", "_delta_log"),
+        ("metadata/v1.metadata.json", "Iceberg", "metadata/v1.metadata.json"),
+        ("metadata/00001.metadata.json.gz", "Iceberg", "metadata/00001.metadata.json.gz"),
+        ("metadata/snap-1.avro", "Iceberg", "metadata/snap-1.avro"),
+        ("metadata/version-hint.text", "Iceberg", "metadata/version-hint.text"),
+        (".hoodie/hoodie.properties", "Hudi", ".hoodie"),
+        (".hoodie_partition_metadata", "Hudi", ".hoodie_partition_metadata"),
+        (".hoodie_partition_metadata.parquet", "Hudi", ".hoodie_partition_metadata.parquet"),
+    ],
 )
-def test_tables_are_refused(put, name, kind):
+def test_tables_are_refused(put, name, kind, mark):
     refused(
         put(**{"a": units("a"), name: "{}"}),
-        f"fleet is a table of {kind}",
-        f"--format {kind.lower()}",
+        f"fleet is a table of {kind} or a part of one, for it holds {mark}.",
+        f"--spark --format {kind.lower()}, with --spark --table NAME",
     )
     assert groups(put(a=units("a")) / "a") == ["a"]
+
+
+def test_a_table_is_refused_by_its_partitions_and_by_its_directories(put):
+    root = put(**{"k=1/a": units("a"), "k=1/.hoodie_partition_metadata": "x"})
+    refused(root, "fleet/k=1 is a table of Hudi or a part of one")
+    ice = put(**{"ice/data/a": units("a"), "ice/metadata/x": "x"}) / "ice"
+    refused(ice, "ice is a table of Iceberg or a part of one, for it holds data and metadata")
+    (ice / "more").mkdir()
+    refused(ice, "give one, such as", kind=FileNotFoundError)
+
+
+def test_the_table_of_hudi_that_was_read_as_files_is_refused():
+    refused(CASES / "04-hudi" / "table", "table is a table of Hudi", "--format hudi")
 
 
 def test_files_are_in_the_order_of_their_paths_and_pieces_too(put):

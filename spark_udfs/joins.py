@@ -1,6 +1,4 @@
-"""Units from tables of routes, consumers and subscriptions; scenarios from a table with one per
-row.
-"""
+"""Units from tables of routes, consumers and subscriptions."""
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
@@ -8,10 +6,9 @@ from pyspark.sql.types import DataType, IntegralType, StringType
 
 from rmqalloc.errors import ArgumentTypeError
 from rmqalloc.model import MAX_CHANNELS
-from rmqalloc.scenarios import Scenario, scenarios_of
 from spark_udfs._read_columns import with_names
 
-__all__ = ["scenarios_of_frame", "units", "unmatched"]
+__all__ = ["units"]
 
 READABLE = 4
 """The bit of ``perm`` that lets consumers read a broker's queues (``PermName.PERM_READ``)."""
@@ -57,8 +54,7 @@ def units(routes: DataFrame, consumers: DataFrame, subscriptions: DataFrame) -> 
         ``channels``. Lists are sorted, so equal tables give equal rows; a client id is listed once
         per channel. Every subscription has a row: one without a route or a client has an empty
         list, which the plan reports in ``err_msg``. So it does of a group with a client of another
-        number of channels: its ``client_ids`` is null, and ``unit_err_msg`` says why. `unmatched`
-        reports on all three tables.
+        number of channels: its ``client_ids`` is null, and ``unit_err_msg`` says why.
 
     Raises
     ------
@@ -90,78 +86,6 @@ def units(routes: DataFrame, consumers: DataFrame, subscriptions: DataFrame) -> 
         if refused
         else made
     )
-
-
-def unmatched(routes: DataFrame, consumers: DataFrame, subscriptions: DataFrame) -> DataFrame:
-    """Return the rows of the tables that match nothing in the others; arguments as for `units`.
-
-    Returns
-    -------
-    DataFrame
-        ``table`` (which), ``consumer_group``, ``topic``, ``reason``: subscriptions without a
-        readable route or without a client, topics that no group subscribes to, groups that
-        subscribe to nothing. In no order.
-
-    Raises
-    ------
-    TypeError
-        See `units`.
-    """
-    routes, consumers, subscriptions = _checked(
-        routes=routes, consumers=consumers, subscriptions=subscriptions
-    )
-    wanted = subscriptions.select("consumer_group", "topic").distinct()
-    topics = routes.select("topic").distinct()
-    readable = _readable(routes).select("topic").distinct()
-    groups = consumers.select("consumer_group").distinct()
-    parts = [
-        _without(
-            wanted, readable, "topic", "subscriptions", "the topic has no route that can be read"
-        ),
-        _without(
-            wanted, groups, "consumer_group", "subscriptions", "the consumer group has no client"
-        ),
-        _without(topics, wanted, "topic", "routes", "no consumer group subscribes to the topic"),
-        _without(
-            groups,
-            wanted,
-            "consumer_group",
-            "consumers",
-            "the consumer group subscribes to no topic",
-        ),
-    ]
-    found = parts[0]
-    for part in parts[1:]:
-        found = found.unionByName(part)
-    return found
-
-
-def scenarios_of_frame(frame: DataFrame) -> tuple[Scenario, ...]:
-    """Read scenarios from a table, a row each.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        The columns that a scenario has in a file: ``name``, ``changes`` (JSON text, or an array of
-        structs), and optionally ``groups`` and ``topics``. It is brought to the driver.
-
-    Returns
-    -------
-    tuple of Scenario
-        Sorted by name, as a table has no order.
-
-    Raises
-    ------
-    rmqalloc.scenarios.ScenarioError
-        See `rmqalloc.scenarios.scenarios_of`.
-
-    Examples
-    --------
-    >>> rows = [("8 pods", '[{"scale_clients": {"to": 8}}]')]
-    >>> scenarios_of_frame(spark.createDataFrame(rows, "name string, changes string"))  # doctest: +SKIP
-    """
-    rows = [row.asDict(recursive=True) for row in frame.collect()]
-    return scenarios_of(sorted(rows, key=lambda row: str(row.get("name"))), "table of scenarios")
 
 
 def _checked(**tables: DataFrame) -> list[DataFrame]:
@@ -257,13 +181,3 @@ def _listed(rows: DataFrame, by: list[str], names: list[str], once: bool) -> Dat
 def _or_empty(name: str, kind: str) -> Column:
     """Return a list, empty instead of null."""
     return F.coalesce(F.col(name), F.array().cast(kind)).alias(name)
-
-
-def _without(rows: DataFrame, others: DataFrame, on: str, table: str, reason: str) -> DataFrame:
-    """Return the rows without a match in the others, with the reason."""
-    alone = rows.join(others.select(on).distinct(), on, "left_anti")
-    columns = [F.lit(table).alias("table")]
-    for name in ("consumer_group", "topic"):
-        unknown = F.lit(None).cast("string").alias(name)
-        columns.append(F.col(name) if name in rows.columns else unknown)
-    return alone.select(*columns, F.lit(reason).alias("reason"))

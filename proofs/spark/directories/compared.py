@@ -1,5 +1,6 @@
-"""Random directories of Parquet (hidden names, partitions, files of no bytes, columns of nulls,
-columns that differ) are planned by `bulk`, by Spark's workers, and through Spark's JVM.
+"""Random directories of Parquet (names that are patterns too, hidden names, partitions, files of no
+bytes, columns of nulls, columns that differ) are planned by `bulk`, by Spark's workers, and through
+Spark's JVM.
 
 Each directory has one plan, or is refused in the same words by all three.
 """
@@ -54,19 +55,19 @@ def session():
 def compared(seed, spark):
     """How a directory came out, and what is special about it; roads that differ are printed."""
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, "fleet")
-        path.mkdir()
-        special = drawn.directory(seed, path)
-        found = {
-            "bulk": roads.answer(roads.bulk, path, Path(folder, "out")),
-            "workers": roads.answer(roads.workers, path, spark),
-            "JVM": roads.answer(roads.jvm, path, spark),
-        }
+        path, asked, special = drawn.home(seed, Path(folder))
+        special += drawn.directory(seed, path)
+        with tempfile.TemporaryDirectory() as out:
+            found = {
+                "bulk": roads.answer(roads.bulk, asked, Path(out, "out")),
+                "workers": roads.answer(roads.workers, asked, spark),
+                "JVM": roads.answer(roads.jvm, asked, spark),
+            }
         first = found["bulk"]
         if all(one == first for one in found.values()):
             return "one plan" if isinstance(first, list) else "refused by all", special
         names = sorted(one.relative_to(path).as_posix() for one in path.rglob("*") if one.is_file())
-        print(f"seed {seed}: {', '.join(special)}: {names}", file=sys.stderr)
+        print(f"seed {seed}: {asked}: {', '.join(special)}: {names}", file=sys.stderr)
         for name, one in found.items():
             print(f"  {name}: {str(one)[:500]}", file=sys.stderr)
         return "roads differ", special

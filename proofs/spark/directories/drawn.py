@@ -35,6 +35,11 @@ NAMES = [
 ]
 
 
+HOMES = ["fleet", "fleet[1]", "fl*t", "fl?et", "a{b,c}", "a%20b", "a b", "k=1", "x#y", "day=a%2Fb"]
+"""Names of the directory; beside it lie directories that the name matches as a pattern."""
+BESIDE = ["fleet1", "fleet", "a", "ab", "ac"]
+
+
 def brokers_of(kind):
     return pa.list_(pa.struct([("broker_name", pa.string()), ("read_queue_nums", kind)]))
 
@@ -63,6 +68,24 @@ def units(rng, first, n, least=-1):
         "client_ids": CLIENT_IDS,
     }
     return pa.Table.from_pylist(rows, pa.schema(kinds))
+
+
+def home(seed, folder):
+    """Make the place of a directory; returns it, how it is asked for, and what is special about it."""
+    rng = random.Random(f"home {seed}")
+    where = folder / rng.choice(HOMES)
+    for name in {*BESIDE} - {where.name}:
+        (folder / name).mkdir()
+        pq.write_table(units(rng, 500, 2), folder / name / "part-0.parquet")
+    where.mkdir()
+    asked = {
+        "a path": str(where),
+        "a URI": where.as_uri(),
+        "a pattern of files": f"{where}/*",
+        "a pattern of directories": f"{folder}/{{{where.name},nothing}}",
+    }
+    how = rng.choice(["a path", *asked])
+    return where, asked[how], sorted({f"named {where.name}", f"asked for as {how}"})
 
 
 def directory(seed, where):
@@ -269,7 +292,11 @@ def table_of_delta(rng, where, at):
     (where / "_delta_log" / "00000000000000000000.json").write_text("{}")
 
 
+def table_of_hudi(rng, where, at):
+    (at / ".hoodie_partition_metadata").write_text("commitTime=1")
+
+
 EXTRAS = [
     hidden_file, hidden_file, hidden_directory, empty_file, empty_file, empty_partition, subdirectory, other_file, file_beside,
-    partition_beside, no_name, table_of_delta,
+    partition_beside, no_name, table_of_delta, table_of_hudi,
 ]  # fmt: skip

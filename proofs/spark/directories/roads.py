@@ -63,5 +63,5 @@ def jvm(path, spark):
     from spark_udfs.job._sources import UnitSource
     from spark_udfs.transforms import plan
 
-    units = UnitSource(str(path)).read(spark)
+    units = UnitSource(path).read(spark)
     return units.transform(plan(output="owners", carry=False)).toArrow().to_pylist()

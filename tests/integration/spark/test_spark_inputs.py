@@ -8,7 +8,7 @@ from page_blocks import blocks_of
 import rmqalloc
 from rmqalloc.evaluation.batch_planning import PlanSpec, plan_batch
 from rmqalloc.evidence import Known, Verb, with_strategies
-from rmqalloc.scenarios import ScenarioError, scenarios_of
+from rmqalloc.scenarios import scenarios_of
 from rmqalloc.snapshot import Client, Group, Snapshot, Topic, TopicBroker
 from rmqalloc.snapshot.files import write_snapshot
 from rmqalloc.snapshot.units import batch_of, unit_pairs
@@ -131,21 +131,11 @@ def test_a_number_of_channels_that_no_client_has_is_a_bad_row_and_no_list(spark)
 
 
 @pytest.mark.thorough
-def test_what_matches_nothing_is_told_and_bad_in_the_plan(spark):
-    from spark_udfs.joins import units, unmatched
+def test_what_matches_nothing_is_bad_in_the_plan(spark):
+    from spark_udfs.joins import units
     from spark_udfs.transforms import plan
 
     tables = frames(spark)
-    found = sorted(
-        tuple(row.values()) for row in unmatched(*tables).fillna("-").toArrow().to_pylist()
-    )
-    assert found == [
-        ("consumers", "lonely", "-", "the consumer group subscribes to no topic"),
-        ("routes", "-", "unread", "no consumer group subscribes to the topic"),
-        ("subscriptions", "-", "T2", "the consumer group has no client"),
-        ("subscriptions", "g2", "no route", "the topic has no route that can be read"),
-        ("subscriptions", "gone", "T1", "the consumer group has no client"),
-    ]
     errors = {key: row["err_msg"] for key, row in by_unit(units(*tables).transform(plan())).items()}
     assert errors.pop(("g2", "no route")) == "mqAll is null or mqAll empty"
     assert errors.pop(("gone", "T1")) == "cidAll is null or cidAll empty"
@@ -181,7 +171,7 @@ def test_machine_rooms_stand_beside_what_they_are_of(spark):
 
 @pytest.mark.thorough
 def test_brokers_that_may_not_be_read_have_no_queues(spark):
-    from spark_udfs.joins import units, unmatched
+    from spark_udfs.joins import units
 
     routes = [
         ("T", "rw", 1, 6),
@@ -204,61 +194,112 @@ def test_brokers_that_may_not_be_read_have_no_queues(spark):
         "unknown",
     ]
     assert rows["g1", "W"]["brokers"] == []
-    assert ("subscriptions", "W") in {
-        (row["table"], row["topic"]) for row in unmatched(*tables).collect()
-    }
 
 
 def test_wrong_tables_are_refused_at_once(spark):
-    from spark_udfs.joins import units, unmatched
+    from spark_udfs.joins import units
 
     routes, consumers, subscriptions = frames(spark)
-    for make in (units, unmatched):
-        with pytest.raises(
-            TypeError, match=r"consumers has no column client_id \(strings\); it has consumer_group"
-        ):
-            make(routes, consumers.drop("client_id"), subscriptions)
-        with pytest.raises(
-            TypeError, match="column read_queue_nums of routes must hold integers, got string"
-        ):
-            make(routes.withColumn("read_queue_nums", routes.topic), consumers, subscriptions)
-        with pytest.raises(TypeError, match="column perm of routes must hold integers, got string"):
-            make(routes.withColumn("perm", routes.topic), consumers, subscriptions)
+    with pytest.raises(
+        TypeError, match=r"consumers has no column client_id \(strings\); it has consumer_group"
+    ):
+        units(routes, consumers.drop("client_id"), subscriptions)
+    with pytest.raises(
+        TypeError, match="column read_queue_nums of routes must hold integers, got string"
+    ):
+        units(routes.withColumn("read_queue_nums", routes.topic), consumers, subscriptions)
+    with pytest.raises(TypeError, match="column perm of routes must hold integers, got string"):
+        units(routes.withColumn("perm", routes.topic), consumers, subscriptions)
+
+
+# --- Tables of one row for a queue or a client, lists as text, scenarios as rows: the page's programs ---
+
+
+def run_of_page(spark, word, **tables):
+    """Run the program of the page in which a word is, with other tables; returns its names."""
+    [text] = [
+        block.text
+        for block in blocks_of((ROOT / "docs" / "spark.md").read_text())
+        if block.language == "python" and word in block.text
+    ]
+    names = {"spark": spark}
+    parts = text.split(
+        "\n\n"
+    )  # what the page makes its tables of comes before what it makes of them
+    for number, part in enumerate(parts):
+        if number == len(parts) - 1:
+            names |= tables
+        exec(part, names)
+    return names
+
+
+def planned(frame):
+    from spark_udfs.transforms import assign
+
+    rows = frame.transform(assign("AVG")).collect()
+    return {row["consumer_group"]: (row["err_code"], row["owners"]) for row in rows}
+
+
+def test_rows_of_queues_and_of_clients_become_units(spark):
+    assert planned(run_of_page(spark, "collect_list")["units"]) == {"billing": (0, [0, 0, 1, 1])}
+    queues = [("T", "b", i) for i in (1, 0, 2, 3)]
+    queues += [("twice", "b", 0), ("twice", "b", 0), ("null", "b", None)]
+    clients = [("good", "T", "c2"), ("good", "T", "c1")]
+    clients += [("same id", "T", "c1"), ("same id", "T", "c1"), ("same id", "T", "c2")]
+    clients += [(topic, topic, "c1") for topic in ("twice", "null", "no route")]
+    clients += [("no id", "T", "c1"), ("no id", "T", None)]
+    units = run_of_page(
+        spark,
+        "collect_list",
+        queues=spark.createDataFrame(queues, "topic string, broker_name string, queue_id int"),
+        clients=spark.createDataFrame(
+            clients, "consumer_group string, topic string, client_id string"
+        ),
+    )["units"]
+    rows = planned(units)
+    assert rows.pop("good") == (0, [0, 0, 1, 1])
+    assert rows.pop("same id") == (0, [0, 0, 2, 2])
+    assert {group: code for group, (code, _) in rows.items()} == {
+        "twice": 3,
+        "null": 1,
+        "no route": 1,
+        "no id": 1,
+    }
+
+
+def test_lists_as_text_become_units(spark):
+    assert planned(run_of_page(spark, "split_part")["units"])["billing"] == (0, [0] * 4 + [1] * 4)
+    texts = [
+        ("good", "c1 ,  c2,", " a:1, b : 3 "),
+        ("same id", "c1,c1,c2", "a:4"),
+        ("no client", "", "a:4"),
+        ("blank", " , ", "a:4"),
+        ("null", None, "a:4"),
+        ("no number", "c1", "a"),
+        ("wrong number", "c1", "a:x"),
+        ("broker twice", "c1", "a:1,a:2"),
+        ("no broker", "c1", ""),
+    ]
+    table = spark.createDataFrame(texts, "consumer_group string, client_ids string, brokers string")
+    rows = planned(
+        run_of_page(spark, "split_part", texts=table.selectExpr("*", "'T' AS topic"))["units"]
+    )
+    assert rows.pop("good") == (0, [0, 0, 1, 1])
+    assert rows.pop("same id") == (0, [0, 0, 2, 2])
+    assert {group: code for group, (code, _) in rows.items()} == {
+        "no client": 2,
+        "blank": 2,
+        "null": 1,
+        "no number": 1,
+        "wrong number": 1,
+        "broker twice": 3,
+        "no broker": 2,
+    }
 
 
 def test_scenarios_are_rows(spark):
-    from spark_udfs.joins import scenarios_of_frame
-
-    rows = [
-        ("b", '[{"scale_clients": {"to": 8}}]', ["g*"]),
-        ("a", '[{"remove_clients": {"count": 1, "which": "first"}}]', None),
-    ]
-    frame = spark.createDataFrame(rows, "name string, changes string, groups array<string>")
-    wanted = [
-        {"name": "a", "changes": [{"remove_clients": {"count": 1, "which": "first"}}]},
-        {"name": "b", "changes": [{"scale_clients": {"to": 8}}], "groups": ["g*"]},
-    ]
-    assert scenarios_of_frame(frame) == scenarios_of(wanted)
-    structs = (
-        "array<struct<scale_clients:struct<to:int>,set_virtual_nodes:struct<virtual_nodes:int>>>"
-    )
-    nested = spark.createDataFrame(
-        [("n", [((8,), None), (None, (5,))])], f"name string, changes {structs}"
-    )
-    [one] = scenarios_of_frame(nested)
-    assert one.to_data()["changes"] == [
-        {"scale_clients": {"to": 8}},
-        {"set_virtual_nodes": {"virtual_nodes": 5}},
-    ]
-
-
-def test_wrong_scenarios_name_the_table(spark):
-    from spark_udfs.joins import scenarios_of_frame
-
-    with pytest.raises(ScenarioError, match="table of scenarios: scenario 'x'"):
-        scenarios_of_frame(spark.createDataFrame([("x", "[]")], "name string, changes string"))
-    with pytest.raises(ScenarioError, match="holds no scenario"):
-        scenarios_of_frame(spark.createDataFrame([], "name string, changes string"))
+    found = run_of_page(spark, "import scenarios_of")["scenarios"]
+    assert found == scenarios_of([{"name": "8 pods", "changes": [{"scale_clients": {"to": 8}}]}])
 
 
 # --- A snapshot ---

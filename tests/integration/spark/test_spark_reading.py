@@ -152,7 +152,7 @@ def test_a_pattern_is_one_table_by_every_road_and_a_change_of_it_is_seen(spark, 
         units.synthetic(5, seed=7).append_column("strategy", pa.nulls(5, pa.string())), more
     )
     with pytest.raises(
-        ArgumentTypeError, match="has no column strategy, and .*/part-7.parquet has"
+        ArgumentTypeError, match=r"has no column strategy, and .*/part-7\.parquet has"
     ):
         source(pattern).read(spark)
 

@@ -161,7 +161,8 @@ def matched(tree: Tree, path: str) -> dict[str, TreeEntry]:
     as a pattern, in order.
 
     Patterns are those of Hadoop: ``*``, ``?``, ``[a-z]``, ``[^a-z]`` and ``{a,b}``. They match no
-    hidden names. A directory on the way that is there under its very name is that directory.
+    hidden names, and nothing in a directory of a table. A directory on the way that is there under
+    its very name is that directory.
 
     Examples
     --------
@@ -205,8 +206,9 @@ def _named(tree: Tree, place: str, name: str) -> dict[str, TreeEntry]:
     there = tree.look(before + name)
     if there is not None or not _WILD.search(name):
         return {} if there is None else {before + name: there}
-    visible = [entry for entry in tree.entries(place or ".") if not _is_hidden(entry.name)]
-    visible.sort()
+    entries = tree.entries(place or ".")
+    _refuse_marked(entries, without_secrets(place))
+    visible = sorted(entry for entry in entries if not _is_hidden(entry.name))
     found: dict[str, TreeEntry] = {}
     for pattern in _alternatives(name):
         plain = re.sub(r"\\([*?\[\]])", r"[\1]", pattern).replace("[^", "[!")

@@ -426,6 +426,8 @@ def test_a_table_is_refused_by_its_partitions_and_by_its_directories(put):
     refused(root, "fleet/k=1 is a table of Hudi or a part of one")
     ice = put(**{"ice/data/a": units("a"), "ice/metadata/x": "x"}) / "ice"
     refused(ice, "ice is a table of Iceberg or a part of one, for it holds data and metadata")
+    delta = put(**{"delta/k=1/a": units("a"), "delta/_delta_log/x": "x"}) / "delta"
+    refused(f"{delta}/k=*/?", "delta is a table of Delta or a part of one", "holds _delta_log")
     (ice / "more").mkdir()
     refused(ice, "give one, such as", kind=FileNotFoundError)
 

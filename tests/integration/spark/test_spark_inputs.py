@@ -258,7 +258,7 @@ def test_rows_of_queues_and_of_clients_become_units(spark):
     )["units"]
     rows = planned(units)
     assert rows.pop("good") == (0, [0, 0, 1, 1])
-    assert rows.pop("same id") == (0, [0, 0, 2, 2])
+    assert rows.pop("same id") == (0, [0, 0, -1, 2])
     assert {group: code for group, (code, _) in rows.items()} == {
         "twice": 3,
         "null": 1,
@@ -285,7 +285,7 @@ def test_lists_as_text_become_units(spark):
         run_of_page(spark, "split_part", texts=table.selectExpr("*", "'T' AS topic"))["units"]
     )
     assert rows.pop("good") == (0, [0, 0, 1, 1])
-    assert rows.pop("same id") == (0, [0, 0, 2, 2])
+    assert rows.pop("same id") == (0, [0, 0, -1, 2])
     assert {group: code for group, (code, _) in rows.items()} == {
         "no client": 2,
         "blank": 2,

@@ -147,7 +147,7 @@ def test_what_is_not_there_is_a_pattern(put, pattern, found):
     """Hidden names and files of no bytes are passed over, also by patterns."""
     files = {f"x{i}": units(str(i)) for i in (1, 2, 3)}
     files |= {f"k=1/x{i}": units(str(i)) for i in (4, 5)}
-    root = put(**files, **{"[k]/x6": units("6"), "_x": units("7"), ".x": units("8"), "x9": ""})
+    root = put(**files, **{"[k]/x6": units("6"), "_t/x7": units("7"), ".x": units("8"), "x9": ""})
     if pattern == "*/x*":
         (root / "[k]" / "x6").unlink()
     assert groups(f"{root}/{pattern}") == [*found]

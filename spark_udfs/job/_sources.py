@@ -349,6 +349,6 @@ def parsed(units: DataFrame) -> DataFrame:
         if name in texts:
             made |= {f"{name}_text": F.col(name), name: F.from_json(name, form)}
     if "virtual_nodes" in texts:  # a text that is no number must not fall back to the spec's
-        number = F.coalesce(F.col("virtual_nodes").try_cast("int"), F.lit(-1))
+        number = F.coalesce(F.expr("try_cast(virtual_nodes AS int)"), F.lit(-1))
         made["virtual_nodes"] = F.when(F.col("virtual_nodes").isNotNull(), number)
     return units.withColumns(made) if made else units

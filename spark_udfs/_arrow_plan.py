@@ -65,7 +65,13 @@ def plan_array(unit: pa.StructArray, spec: PlanSpec) -> pa.ListArray:
     ]
     each = 1 if spec.output == "best" else len(spec.names)
     offsets = pa.array(np.arange(len(unit) + 1, dtype=np.int32) * each)
-    return pa.ListArray.from_arrays(offsets, pa.concat_arrays(plans))
+    try:
+        return pa.ListArray.from_arrays(offsets, pa.concat_arrays(plans))
+    except pa.ArrowInvalid as error:
+        raise ArgumentError(
+            f"the plans of the {len(unit):,} rows of a batch do not fit in one column ({error}): lower "
+            "spark.sql.execution.arrow.maxRecordsPerBatch, or take the transform plan, which cuts batches"
+        ) from None
 
 
 def plan_rows(

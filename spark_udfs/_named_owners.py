@@ -2,7 +2,8 @@
 Imports no pyspark.
 
 Strict functions raise for the first bad row of a batch, with its reason and its columns; functions
-named ``try_...`` return null for it. `spark_udfs._sql_owners` gives them arguments in SQL's form.
+named ``try_...`` return null for it. An answer is one array for a whole batch, so the names of all
+rows must fit in it: a row whose names do not is bad too. `spark_udfs._sql_owners` gives them arguments in SQL's form.
 """
 
 from __future__ import annotations
@@ -11,12 +12,14 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from rmqalloc.errors import ArgumentError, ArgumentTypeError
+from rmqalloc.evaluation.batch_sizes import MAX_TEXT_OF_COLUMN, Counts
 from rmqalloc.evaluation.expand import names_of_owners
 from rmqalloc.fleet import Fleet
 from rmqalloc.fleet.arrow_columns import list_lengths, utf8
-from rmqalloc.fleet.columns import offsets_of
+from rmqalloc.fleet.columns import lengths_of, offsets_of, ranges
 from rmqalloc.text import shortened
 from spark_udfs._arrow_owners import allocate_arrays
 
@@ -72,7 +75,7 @@ def owners(strategy: Any, queues: pa.Array, clients: pa.Array, **given: Any) -> 
     refuse_counts(queues, clients)
     answer = allocate_arrays(strategy, queues, clients, **given)
     refuse_bad(answer, {"clients": clients, "topic": given.get("topic")}, "try_owners")
-    return by_name(queues, clients, answer.field("owners"))
+    return by_name(queues, clients, answer.field("owners"), strict=True)
 
 
 def try_owners(strategy: Any, queues: pa.Array, clients: pa.Array, **given: Any) -> pa.Array:
@@ -115,8 +118,16 @@ def refuse_bad(answer: pa.StructArray, columns: dict[str, pa.Array | None], othe
     )
 
 
-def by_name(queues: pa.Array, clients: pa.Array, positions: pa.Array) -> pa.Array:
-    """Return broker, queue id and client of each owner, which is a position; null where that is."""
+def by_name(
+    queues: pa.Array,
+    clients: pa.Array,
+    positions: pa.Array,
+    strict: bool = False,
+    most_bytes: int = MAX_TEXT_OF_COLUMN,
+) -> pa.Array:
+    """Return broker, queue id and client of each owner, which is a position; null where that is,
+    and where the names do not fit beside those of other rows. With ``strict`` that raises.
+    """
     if positions.null_count == len(positions):
         return pa.nulls(len(positions), pa.list_(_NAMED))
     is_single = queues.type.value_type.get_field_index("queue_id") >= 0
@@ -126,7 +137,39 @@ def by_name(queues: pa.Array, clients: pa.Array, positions: pa.Array) -> pa.Arra
     good = units.filter(positions.is_valid()) if positions.null_count else units
     fleet = Fleet.from_arrow(good).sorted()
     named = names_of_owners(fleet, np.asarray(positions.flatten()), np.arange(fleet.n_units))
-    columns = [named[field.name] for field in _NAMED]
-    entries = pa.StructArray.from_arrays(columns, fields=list(_NAMED))
-    offsets = offsets_of(list_lengths(positions)).astype(np.int32)
-    return pa.ListArray.from_arrays(pa.array(offsets), entries, mask=positions.is_null())
+    lengths = list_lengths(positions)
+    offsets, is_null = offsets_of(lengths), positions.is_null()
+    which: Counts | slice = slice(None)
+    if offsets[-1] * named.n_bytes.longest > most_bytes:
+        n_bytes = lengths_of(offsets_of(named.n_bytes.of_rows())[offsets])
+        fits = _fitting(n_bytes, most_bytes)
+        if strict and not fits.all():
+            raise ArgumentError(_does_not_fit(n_bytes, int(np.argmin(fits)), most_bytes))
+        is_null = pa.array(np.asarray(is_null) | ~fits)
+        lengths = np.where(fits, lengths, 0)
+        which, offsets = ranges(offsets[:-1], lengths), offsets_of(lengths)
+    columns = named.columns(which)
+    arrays = [columns[field.name] for field in _NAMED]
+    entries = pa.StructArray.from_arrays(arrays, fields=list(_NAMED))
+    return pa.ListArray.from_arrays(pa.array(offsets.astype(np.int32)), entries, mask=is_null)
+
+
+def _fitting(n_bytes: Counts, most: int) -> NDArray[np.bool_]:
+    """Return which rows fit, taken in their order, a smaller one after a larger one that does not."""
+    fits, total = np.ones(n_bytes.size, np.bool_), 0
+    for row, size in enumerate(n_bytes.tolist()):
+        fits[row] = total + size <= most
+        total += size if fits[row] else 0
+    return fits
+
+
+def _does_not_fit(n_bytes: Counts, row: int, most: int) -> str:
+    """Return why the names of a row do not fit."""
+    where = f"row {row + 1:,} of {n_bytes.size:,} in its batch: the names of its owners take {n_bytes[row]:,} bytes"
+    if n_bytes[row] > most:
+        return f"{where}, and one value holds at most {most:,}; expand_owners returns a row for every queue"
+    return (
+        f"{where}, those of all rows {n_bytes.sum():,}, and a batch holds at most {most:,}: "
+        "lower spark.sql.execution.arrow.maxRecordsPerBatch, or take expand_owners, which cuts batches; "
+        "try_owners returns NULL for a row that does not fit"
+    )

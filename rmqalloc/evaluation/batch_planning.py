@@ -13,11 +13,10 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pyarrow as pa
 
 from rmqalloc.errors import ArgumentError
-from rmqalloc.evaluation.batch_sizes import Sizes
+from rmqalloc.evaluation.batch_sizes import MAX_NAME_BYTES, MAX_TEXT_OF_COLUMN, Sizes
 from rmqalloc.evaluation.carried import check_carried, with_carried
 from rmqalloc.evaluation.evaluate import KeptOutcomes, evaluate
 from rmqalloc.evaluation.figures_table import (
@@ -186,8 +185,8 @@ def plan_batch(batch: pa.RecordBatch, spec: PlanSpec, carry: Sequence[str] = ())
         an error of the table, not of a row.
     ValueError
         The output is "owners", and more may have to be put out than one column of lists holds, or
-        columns to carry repeat too often for one batch; `plan_stream` cuts. Or a column to carry
-        has the name of one of the plan.
+        names or columns to carry repeat too often for one batch; `plan_stream` cuts. Or a column to
+        carry has the name of one of the plan.
     KeyError
         A column to carry is not there.
 
@@ -205,10 +204,11 @@ def plan_batch(batch: pa.RecordBatch, spec: PlanSpec, carry: Sequence[str] = ())
     if spec.output == "owners":
         sizes.check_owners(too_large)
     check_carried(carry, spec.schema)
-    made = list(_with_columns(_planned(batch, spec, too_large), batch, carry))
+    made = list(_planned(batch, spec, too_large, carry, MAX_TEXT_OF_COLUMN))
     if len(made) > 1:
+        what = "columns to carry" if carry else "names"
         raise ArgumentError(
-            "the columns to carry repeat too often for one batch: use plan_stream, which cuts a batch in pieces"
+            f"the {what} repeat too often for one batch: use plan_stream, which cuts a batch in pieces"
         )
     return made[0]
 
@@ -218,9 +218,10 @@ def plan_stream(
     spec: PlanSpec,
     max_queues: int = MAX_QUEUES_PER_BATCH,
     carry: Sequence[str] = (),
+    most_bytes: int = MAX_NAME_BYTES,
 ) -> Iterator[pa.RecordBatch]:
-    """Plan a stream of batches; a batch of very many queues, clients or rows comes out in several
-    pieces.
+    """Plan a stream of batches; a batch of very many queues, clients, rows or names comes out in
+    several pieces.
 
     Parameters
     ----------
@@ -233,6 +234,8 @@ def plan_stream(
         may have more in any scenario is bad.
     carry : sequence of str
         As `plan_batch`.
+    most_bytes : int
+        Bytes of the names of a piece at most, unless it is of one row.
 
     Yields
     ------
@@ -251,7 +254,7 @@ def plan_stream(
     for piece, too_large in pieces(
         batches, spec.scenarios, max_queues, spec.output == "owners", per_unit
     ):
-        yield from _with_columns(_planned(piece, spec, too_large), piece, carry)
+        yield from _planned(piece, spec, too_large, carry, most_bytes)
 
 
 def too_large_rows(batch: pa.RecordBatch, spec: PlanSpec) -> dict[int, str]:
@@ -265,14 +268,16 @@ def pieces(
     max_queues: int,
     with_owners: bool,
     per_unit: int | None = None,
+    with_names: bool = False,
 ) -> Iterator[tuple[pa.RecordBatch, dict[int, str]]]:
     """Cut batches into pieces that can be worked on at once; with each come its rows that are too
     large, and why.
 
-    A unit counts as ``per_unit`` rows, by default one for each state.
+    A unit counts as ``per_unit`` rows, by default one for each state. ``with_names`` says that
+    names are kept in every scenario.
     """
     for batch in batches:
-        sizes = Sizes.of(batch, scenarios)
+        sizes = Sizes.of(batch, scenarios, with_names)
         for start, stop in sizes.pieces(max_queues, with_owners, per_unit or len(scenarios) + 1):
             yield (
                 batch.slice(start, stop - start),
@@ -280,16 +285,22 @@ def pieces(
             )
 
 
-def _planned(batch: pa.RecordBatch, spec: PlanSpec, too_large: dict[int, str]) -> pa.RecordBatch:
-    """Plan a batch without the rows that are too large."""
+def _planned(
+    batch: pa.RecordBatch,
+    spec: PlanSpec,
+    too_large: dict[int, str],
+    carry: Sequence[str],
+    most_bytes: int,
+) -> Iterator[pa.RecordBatch]:
+    """Plan a batch without the rows that are too large, and put columns behind the plan."""
     rule, kept = spec.rule(), None
     if rule.decided_by == "counts" and not spec.params:
         kept = _kept(spec.strategy, type(rule), spec.scenarios)
         rule = kept.rule
     evaluation = evaluate(read_batch(batch, rule, too_large), spec.scenarios, kept=kept)
-    return FiguresTable(evaluation, batch.num_rows, spec.names).batch(
-        batch, spec.output, spec.best_by
-    )
+    table = FiguresTable(evaluation, batch.num_rows, spec.names)
+    for planned, units in table.batches(batch, spec.output, spec.best_by, most_bytes):
+        yield from with_carried(planned, batch, units, carry)
 
 
 @lru_cache(maxsize=1)
@@ -298,11 +309,3 @@ def _kept(strategy: str, kind: type[Strategy], scenarios: tuple[Scenario, ...]) 
     of a Spark worker.
     """
     return KeptOutcomes(whole_rule(strategy), len(scenarios))
-
-
-def _with_columns(
-    planned: pa.RecordBatch, units: pa.RecordBatch, carry: Sequence[str]
-) -> Iterator[pa.RecordBatch]:
-    """Put columns of the units behind the plan of a batch, in which every unit has as many rows."""
-    n_rows = planned.num_rows // max(units.num_rows, 1)
-    return with_carried(planned, units, np.repeat(np.arange(units.num_rows), n_rows), carry)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -11,15 +11,33 @@ from numpy.typing import NDArray
 
 from rmqalloc import scenarios
 from rmqalloc.errors import ArgumentError
-from rmqalloc.fleet.arrow_columns import check_sound, filled, is_lists, list_lengths, plain
-from rmqalloc.fleet.columns import offsets_of
+from rmqalloc.fleet.arrow_columns import (
+    check_sound,
+    filled,
+    is_lists,
+    is_text,
+    list_lengths,
+    plain,
+    text_lengths,
+)
+from rmqalloc.fleet.columns import lengths_of, offsets_of, utf8_of
 from rmqalloc.model import MAX_OF_ROW, MAX_OWNERS, MAX_ROWS
+from rmqalloc.scenarios.scenario import Change
 
 Counts = NDArray[np.int64]
 
 MAX_CLIENTS_PER_BATCH = MAX_OF_ROW
 """Most clients of all rows that are worked on at once."""
 
+MAX_NAME_BYTES = 1 << 28
+"""Most bytes of names that are read, or put out, at once: an eighth of what a column of text holds. A worker keeps names
+in three or four copies: as they came, sorted, picked for the rows, and on their way to Spark.
+"""
+
+MAX_TEXT_OF_COLUMN = 2**31 - 1
+"""Most bytes of text in a column: Arrow counts them in int32, and so does Spark."""
+
+_NAMES = ("consumer_group", "topic", "queues", "brokers", "client_ids")
 _IN_A_COLUMN = f"at most {MAX_OWNERS} owners fit in a column"
 
 
@@ -30,10 +48,11 @@ class Sizes(NamedTuple):
     queues: Counts
     clients: Counts
     all_queues: Counts  # most queues in all scenarios together
+    names: Counts  # most bytes of names that are read and repeated; 0 where all rows need few
 
     def of_rows(self, start: int, stop: int) -> Sizes:
         """Return the bounds of some rows."""
-        return Sizes(self.queues[start:stop], self.clients[start:stop], self.all_queues[start:stop])
+        return Sizes(*(bounds[start:stop] for bounds in self))
 
     def too_large(self, max_queues: int, with_owners: bool = False) -> dict[int, str]:
         """Return the reasons of rows that would take too much memory, or more owners than a column
@@ -50,6 +69,9 @@ class Sizes(NamedTuple):
         for row in np.flatnonzero(self.all_queues > MAX_OWNERS).tolist() if with_owners else ():
             text = f"the unit may have {self.all_queues[row]} queues in all scenarios together; {_IN_A_COLUMN}"
             texts.setdefault(row, text)
+        for row in np.flatnonzero(self.names > MAX_TEXT_OF_COLUMN).tolist():
+            text = f"the unit may have {self.names[row]} bytes of names in all scenarios together"
+            texts.setdefault(row, f"{text}; at most {MAX_TEXT_OF_COLUMN} can be planned")
         return texts
 
     def check_owners(self, too_large: dict[int, str]) -> None:
@@ -69,33 +91,28 @@ class Sizes(NamedTuple):
         """
         max_queues = max(-1, min(max_queues, 1 << 62))  # so that sums with it are int64
         fits = (self.queues <= max_queues) & (self.clients <= MAX_OF_ROW)
+        fits &= self.names <= MAX_TEXT_OF_COLUMN
         queues = self.all_queues if with_owners else self.queues
         rows = np.full(fits.size, n_scenarios)
         n_pieces = max(-(-fits.size * n_scenarios // MAX_ROWS), 1)
         costs = [
             (np.where(fits, queues, 0), max_queues),
             (np.where(fits, self.clients, 0), MAX_CLIENTS_PER_BATCH),
+            (np.where(fits, self.names, 0), MAX_NAME_BYTES),
             # A piece costs much before its first row, so all have about as many.
             (rows, min(-(-fits.size // n_pieces) * n_scenarios, MAX_ROWS)),
         ]
         if all(int(cost.sum()) <= most for cost, most in costs):
             yield 0, fits.size
             return
-        upto = [(offsets_of(cost), most) for cost, most in costs]
-        start = 0
-        while start < fits.size or start == 0:
-            within = [
-                int(np.searchsorted(sums, sums[start] + most, side="right")) - 1
-                for sums, most in upto
-            ]
-            stop = min(max(min(within), start + 1), fits.size)
-            yield start, stop
-            start = max(stop, 1)
+        yield from cut(*costs)
 
     @classmethod
-    def of(cls, batch: pa.RecordBatch, tried: Sequence[scenarios.Scenario]) -> Sizes:
+    def of(
+        cls, batch: pa.RecordBatch, tried: Sequence[scenarios.Scenario], with_names: bool = False
+    ) -> Sizes:
         """Return the bounds of the rows of a batch; a column that is missing or of the wrong type
-        counts as 0.
+        counts as 0. ``with_names`` says that the names are kept in every scenario.
 
         It is the first to look at a batch, so it refuses one whose buffers do not hold what its
         offsets say.
@@ -103,11 +120,7 @@ class Sizes(NamedTuple):
         columns = dict(zip(batch.schema.names, batch.columns, strict=True))
         for name, column in columns.items():
             check_sound(column, name)
-        read = {
-            name: plain(columns[name], name)
-            for name in ("queues", "brokers", "client_ids")
-            if name in columns
-        }
+        read = {name: plain(columns[name], name) for name in _NAMES if name in columns}
         queues, brokers = _queues(read, batch.num_rows)
         clients = _lengths(read, "client_ids", batch.num_rows)
         most, most_clients, in_all = queues, clients, queues
@@ -115,7 +128,99 @@ class Sizes(NamedTuple):
             grown, grown_clients = _grown(scenario, queues, brokers, clients)
             most, most_clients = np.maximum(most, grown), np.maximum(most_clients, grown_clients)
             in_all = in_all + grown
-        return cls(most, most_clients, in_all)
+        names = _name_bytes([*read.values()], tried if with_names else (), batch.num_rows)
+        return cls(most, most_clients, in_all, names)
+
+
+def cut(*costs: tuple[Counts, int]) -> Iterator[tuple[int, int]]:
+    """Cut rows where one of their costs would pass its bound; there is at least one piece, if an
+    empty one, and a row above a bound is a piece of its own.
+
+    Examples
+    --------
+    >>> [*cut((np.array([3, 3, 9, 1]), 6))]
+    [(0, 2), (2, 3), (3, 4)]
+    """
+    upto = [(offsets_of(cost), most) for cost, most in costs]
+    n_rows, start = costs[0][0].size, 0
+    while start < n_rows or start == 0:
+        within = [
+            int(np.searchsorted(sums, sums[start] + most, side="right")) - 1 for sums, most in upto
+        ]
+        stop = min(max(min(within), start + 1), n_rows)
+        yield start, stop
+        start = max(stop, 1)
+
+
+class NameBytes(NamedTuple):
+    """Bytes of the names that rows have in a column."""
+
+    longest: int
+    of_rows: Callable[[], Counts]
+
+    @classmethod
+    def picked(cls, lengths: Counts, places: Counts) -> NameBytes:
+        """Return those of rows that pick names by their places."""
+        return cls(int(lengths.max(initial=0)), lambda: lengths[places])
+
+
+def cut_names(n_rows: int, columns: Sequence[NameBytes], most: int) -> Iterator[tuple[int, int]]:
+    """Cut rows where their names would take too many bytes.
+
+    Rows are looked at one by one only if as many longest names would take too many.
+
+    Examples
+    --------
+    >>> [*cut_names(3, [NameBytes.picked(np.array([2, 9]), np.array([0, 0, 1]))], most=10)]
+    [(0, 2), (2, 3)]
+    """
+    if n_rows * sum(column.longest for column in columns) <= most:
+        yield 0, n_rows
+        return
+    n_bytes = np.zeros(n_rows, np.int64)
+    for column in columns:
+        n_bytes += column.of_rows()
+    yield from cut((n_bytes, most))
+
+
+def _name_bytes(
+    columns: Sequence[pa.Array], tried: Sequence[scenarios.Scenario], n_rows: int
+) -> Counts:
+    """Return the most bytes of names of every row in all states together, 0 where all rows are
+    within the bound for one piece.
+    """
+    added = sum(_added_bytes(change) for scenario in tried for change in scenario.changes)
+    n_bytes = sum(column.nbytes for column in columns)
+    if n_bytes * (len(tried) + 1) + added * n_rows <= MAX_NAME_BYTES:
+        return np.zeros(n_rows, np.int64)
+    of_rows: Counts = sum(map(_bytes_of_texts, columns), np.zeros(n_rows, np.int64))
+    return of_rows * (len(tried) + 1) + added
+
+
+def _added_bytes(change: Change) -> int:
+    """Return the most bytes of the names that a change adds to a unit."""
+    match change:
+        case scenarios.AddBroker(broker_name=name):
+            return len(utf8_of(name))
+        case scenarios.AddClients(ids=ids) if ids is not None:
+            return sum(len(utf8_of(name)) for name in ids)
+        case scenarios.AddClients(count=n, name=name) | scenarios.ScaleClients(to=n, name=name):
+            return (n or 0) * (len(utf8_of(name)) + len("000001"))
+    return 0
+
+
+def _bytes_of_texts(array: pa.Array) -> Counts:
+    """Return the bytes of all texts of every row of a plain array."""
+    if is_text(array.type):
+        return text_lengths(array)
+    if is_lists(array.type) and len(array):
+        offsets = np.asarray(array.offsets).astype(np.int64)
+        values = array.values.slice(offsets[0], offsets[-1] - offsets[0])
+        return lengths_of(offsets_of(_bytes_of_texts(values))[offsets - offsets[0]])
+    n_bytes = np.zeros(len(array), np.int64)
+    for at in range(array.type.num_fields if pa.types.is_struct(array.type) else 0):
+        n_bytes += _bytes_of_texts(array.field(at))
+    return n_bytes
 
 
 def _grown(
@@ -148,9 +253,8 @@ def _queues(columns: Mapping[str, pa.Array], n_rows: int) -> tuple[Counts, Count
     offsets = np.asarray(column.offsets).astype(np.int64, copy=False)
     begin = int(offsets[0])
     numbers = filled(column.values.slice(begin, int(offsets[-1]) - begin).flatten()[at])
-    # No broker has more than an int32 counts; a sum over damaged rows that claim more must not
-    # overflow.
-    claimed = np.clip(numbers.astype(np.int64, copy=False), 0, 1 << 31)
+    # A number out of bounds is what is wrong with its row, whatever the others come to.
+    claimed = np.where((numbers < 0) | (numbers > MAX_OF_ROW), 0, numbers).astype(np.int64)
     sums = np.diff(offsets_of(claimed)[offsets - begin])
     return np.where(entries > 0, sums, 0), entries  # a null may lie over some
 

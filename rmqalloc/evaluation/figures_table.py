@@ -4,7 +4,7 @@ row of every unit.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,9 +12,10 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from rmqalloc.evaluation.balance import mean_load
+from rmqalloc.evaluation.batch_sizes import NameBytes, cut_names
 from rmqalloc.evaluation.evaluate import EvaluatedUnits, Evaluation, Outcome
 from rmqalloc.evaluation.row_check import Bad, ErrCode, Reason
-from rmqalloc.fleet.arrow_columns import plain, utf8
+from rmqalloc.fleet.arrow_columns import plain, text_lengths, utf8
 from rmqalloc.fleet.columns import offsets_of, ranges
 from rmqalloc.results.schemas import columns
 
@@ -101,8 +102,12 @@ class FiguresTable:
         self._bad.update(enumerate(reasons, start=self._n_places))
         self._n_places += len(reasons)
 
-    def batch(self, units: pa.RecordBatch, output: str, best_by: Sequence[str]) -> pa.RecordBatch:
-        """Return the rows, unit by unit, in the order of the batch."""
+    def batches(
+        self, units: pa.RecordBatch, output: str, best_by: Sequence[str], most_bytes: int
+    ) -> Iterator[tuple[pa.RecordBatch, Places]]:
+        """Yield the rows, unit by unit in the order of the batch, and which unit each is of; in
+        pieces of at most ``most_bytes`` of names, or of one row.
+        """
         n_scenarios, n_units = self._at.shape
         codes = np.zeros(self._n_places, np.int32)
         codes[list(self._bad)] = [reason.code for reason in self._bad.values()]
@@ -111,23 +116,44 @@ class FiguresTable:
         else:
             scenario = np.tile(np.arange(n_scenarios), n_units)
             unit = np.repeat(np.arange(n_units), n_scenarios)
+        named = {}
+        for name in ("consumer_group", "topic"):
+            text = plain(units.column(name), name)
+            named[name] = utf8(text if text.type == pa.string() else text.cast(pa.string()))
+        picked = [NameBytes.picked(text_lengths(text), unit) for text in named.values()]
+        picked.append(
+            NameBytes.picked(text_lengths(pa.array(self._scenarios, pa.string())), scenario)
+        )
+        if self._bad:
+            said = np.zeros(self._n_places, np.int64)
+            said[list(self._bad)] = [len(reason.text.encode()) for reason in self._bad.values()]
+            picked.append(NameBytes.picked(said, self._at[scenario, unit]))
+        for start, stop in cut_names(unit.size, picked, most_bytes):
+            which = slice(start, stop)
+            columns = self._columns(scenario[which], unit[which], codes, output)
+            for name, text in named.items():
+                is_whole = unit.size == n_units
+                columns[name] = text[which] if is_whole else text.take(pa.array(unit[which]))
+            schema = figures_schema(output)
+            arrays = [columns[name] for name in schema.names]
+            yield pa.RecordBatch.from_arrays(arrays, schema=schema), unit[which]
+
+    def _columns(
+        self, scenario: Places, unit: Places, codes: NDArray[np.int32], output: str
+    ) -> dict[str, pa.Array]:
+        """Return the columns of some rows, without the names of their units."""
         at = self._at[scenario, unit]
         bad = codes[at] != ErrCode.GOOD if self._bad else None
         known = filter(self._is_known, _FIGURES)
         columns = {name: pa.array(np.take(self._figure(name), at), mask=bad) for name in known}
         columns.setdefault("cross_room", pa.nulls(at.size, pa.int32()))
-        for name in ("consumer_group", "topic"):
-            text = plain(units.column(name), name)
-            text = utf8(text if text.type == pa.string() else text.cast(pa.string()))
-            columns[name] = text if unit.size == n_units else text.take(pa.array(unit))
         no_best = bad if output == "best" else None
         columns["scenario"] = words_column(self._scenarios, scenario, no_best)
         columns["strategy"] = self._strategies(at, bad)
         columns["err_code"], columns["err_msg"] = pa.array(codes[at]), self._messages(at, bad)
         if output == "owners":
             columns["owners"] = self._owners(at, bad)
-        schema = figures_schema(output)
-        return pa.RecordBatch.from_arrays([columns[name] for name in schema.names], schema=schema)
+        return columns
 
     def _figure(self, name: str) -> NDArray[Any]:
         """Return a figure at all places; where no machine rooms are known nothing crosses them."""

@@ -106,7 +106,9 @@ def owners_of_counts(
     lengths[list(bad)] = 0
     unusable = [one.reason for one in rules.table if isinstance(one, Unusable)]
     nothing = np.zeros_like(lengths)
-    for start, stop in Sizes(lengths, nothing, lengths).pieces(MAX_QUEUES_PER_BATCH, True, 1):
+    for start, stop in Sizes(lengths, nothing, lengths, nothing).pieces(
+        MAX_QUEUES_PER_BATCH, True, 1
+    ):
         some, offsets = slice(start, stop), offsets_of(lengths[start:stop])
         laid = np.empty(int(offsets[-1]), np.int32)
         for made, rows in rules.select(np.arange(start, stop)).by_strategy():

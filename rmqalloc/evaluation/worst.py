@@ -12,6 +12,11 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from rmqalloc.evaluation.batch_planning import PLAN_SCHEMA, PlanSpec
+from rmqalloc.fleet.arrow_columns import text_lengths
+from rmqalloc.text import shortened
+
+MAX_NAME = 255
+"""Longest name here in characters, as brokers allow for a group: the driver collects what every task found."""
 
 _SHOWN = (
     "n_queues",
@@ -70,7 +75,10 @@ class Ranking:
         """Rank the rows of another batch."""
         if not self._n:
             return
-        table = pa.Table.from_batches([batch.select(self._schema.names)]).cast(self._schema)
+        named = {name: batch.column(name) for name in self._schema.names}
+        for name in ("consumer_group", "topic"):
+            named[name] = _short(named[name])
+        table = pa.table(named).cast(self._schema)
         weights = [np.asarray(_weight(batch.column(name))) for name in self._spec.best_by]
         names = self._spec.names
         for name, rows in zip(names, _rows_by_state(batch, names), strict=True):
@@ -89,6 +97,15 @@ class Ranking:
         keys = [(name, "descending") for name in self._spec.best_by]
         keys += [("consumer_group", "ascending"), ("topic", "ascending")]
         return table.take(pc.select_k_unstable(table, min(self._n, table.num_rows), keys))
+
+
+def _short(names: pa.Array) -> pa.Array:
+    """Return names of at most `MAX_NAME` characters."""
+    is_long = text_lengths(names) > MAX_NAME
+    if not is_long.any():
+        return names
+    short = [shortened(name, MAX_NAME) for name in names.filter(pa.array(is_long)).to_pylist()]
+    return pc.replace_with_mask(names, pa.array(is_long), pa.array(short, names.type))
 
 
 def _rows_by_state(batch: pa.RecordBatch, names: Sequence[str]) -> list[NDArray[np.int64]]:

@@ -185,6 +185,19 @@ def list_lengths(lists: pa.Array) -> Places:
     return lengths
 
 
+def text_lengths(texts: pa.Array) -> Places:
+    """Return the bytes of every text of a plain array, 0 for a null.
+
+    Examples
+    --------
+    >>> text_lengths(pa.array(["ü", None, "id"]))
+    array([2, 0, 2])
+    """
+    import pyarrow.compute as pc
+
+    return np.asarray(pc.binary_length(texts).fill_null(0)).astype(np.int64)
+
+
 def null_mask(array: pa.Array) -> NDArray[np.bool_]:
     """Return where a plain array is null; without `pyarrow.compute`, whose import takes longer than
     to plan a small table.

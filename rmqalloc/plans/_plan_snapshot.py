@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from rmqalloc.documents.memory import no_collection
 from rmqalloc.evaluation.batch_planning import PlanSpec
+from rmqalloc.evaluation.batch_sizes import MAX_NAME_BYTES
 from rmqalloc.evaluation.evaluate import Evaluation
 from rmqalloc.evaluation.figures_table import FiguresTable
 from rmqalloc.evidence import Known, Verb
@@ -155,8 +156,8 @@ def _compared(
 ) -> PlanTables:
     """Return the tables of a plan, which are made when they are first read."""
     figures = FiguresTable(evaluation, views.batch.num_rows, spec.names)
-    rows = figures.batch(views.batch, spec.output, spec.best_by)
-    table = pa.Table.from_batches([rows])
+    made = figures.batches(views.batch, spec.output, spec.best_by, MAX_NAME_BYTES)
+    table = pa.Table.from_batches([rows for rows, _ in made])
     return PlanTables(spec.scenarios, inputs, views, table, evaluation.states, known)
 
 

@@ -67,17 +67,19 @@ def test_files_are_read_whole_if_there_is_one_for_each_piece(tmp_path, wanted, p
     assert {piece.stop for some in found for piece in some} == ({-1} if wanted <= 2 else {1, 2})
 
 
-def sized(queues=(0,), clients=(0,), all_queues=(0,)):
-    return Sizes(*(np.array(one, np.int64) for one in (queues, clients, all_queues)))
+def sized(queues=(0,), clients=(0,), all_queues=(0,), names=(0,)):
+    n_rows = max(map(len, (queues, clients, all_queues, names)))
+    bounds = [np.resize(bound, n_rows) for bound in (queues, clients, all_queues, names)]
+    return Sizes(*(bound.astype(np.int64) for bound in bounds))
 
 
 def test_rows_at_their_bounds_are_not_too_large():
     three = np.zeros(3, np.int64)
     edge = np.array([-1, 0, 1], np.int64)
-    assert [*Sizes(8 + edge, three, three).too_large(8)] == [2]
-    assert [*Sizes(three, MAX_OF_ROW + edge, three).too_large(8)] == [2]
-    assert [*Sizes(three, three, MAX_OWNERS + edge).too_large(8, with_owners=True)] == [2]
-    assert Sizes(three, three, MAX_OWNERS + edge).too_large(8) == {}
+    assert [*Sizes(8 + edge, three, three, three).too_large(8)] == [2]
+    assert [*Sizes(three, MAX_OF_ROW + edge, three, three).too_large(8)] == [2]
+    assert [*Sizes(three, three, MAX_OWNERS + edge, three).too_large(8, with_owners=True)] == [2]
+    assert Sizes(three, three, MAX_OWNERS + edge, three).too_large(8) == {}
 
 
 def test_as_many_owners_as_a_column_holds_may_be_put_in_one():

@@ -84,6 +84,7 @@ def _column(values: list[Any], kind: pa.DataType) -> pa.Array:
 
 TWICE = "MessageQueue [topic=T, brokerName={}, queueId={}] is there twice; give every queue once"
 NULL_CLIENT = "client id at position 1 is null; every client id must be a string"
+TOO_MANY = "read_queue_nums at position {} of brokers must be an integer from 0 to 16777216, got {}"
 NO_TYPE = {"client_ids": pa.null()}
 LONG = "A" * 5000
 
@@ -99,7 +100,9 @@ HOSTILE_ROWS = [
     HostileRow("broker_name null", {"brokers": [(None, 1)]}, 1, "broker_name at position 0 of brokers is null"),
     HostileRow("read_queue_nums null", {"brokers": [("b", None)]}, 1, "read_queue_nums at position 0 of brokers must be"),
     HostileRow("read_queue_nums negative", {"brokers": [("b", -1)]}, 1, "read_queue_nums at position 0 of brokers must be"),
-    HostileRow("read_queue_nums too large", {"brokers": [("b", 2**40)]}, 4, "the unit has, or some scenario could give it"),
+    HostileRow("read_queue_nums one too many", {"brokers": [("b", MAX_OF_ROW + 1)]}, 1, TOO_MANY.format(0, 16777217)),
+    HostileRow("read_queue_nums beyond int32", {"brokers": [("a", 1), ("b", 2**32 + 2)]}, 1, TOO_MANY.format(1, 4294967298)),
+    HostileRow("read_queue_nums beside too many", {"brokers": [("b", 2**40), ("c", 1)]}, 1, TOO_MANY.format(0, 2**40)),
     HostileRow("queues too many", {"brokers": [("a", MAX_OF_ROW), ("b", 1)]}, 4, "the unit has, or some scenario could"),
     HostileRow("broker twice", {"brokers": [("b", 2), ("b", 2)]}, 3, TWICE.format("b", 0)),
     HostileRow("broker of one queue twice", {"brokers": [("a", 1), ("b", 1), ("b", 1)]}, 3, TWICE.format("b", 0)),

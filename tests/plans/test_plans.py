@@ -143,7 +143,7 @@ def test_offsets_beyond_reason_are_no_overflow():
     ]
 
 
-def test_a_row_that_is_too_large_or_odd_stands_alone():
+def test_a_row_that_is_out_of_bounds_or_odd_stands_alone():
     brokers = [
         (TopicBroker("b", 2**62),),
         (TopicBroker("b", 4), TopicBroker("b", 4)),
@@ -154,7 +154,7 @@ def test_a_row_that_is_too_large_or_odd_stands_alone():
         Snapshot(topics, (Group("g", ("T", "U", "V"), (Client("c"),), strategy="AVG"),)), []
     )
     assert plan.units["err_code"].to_pylist() == [
-        ErrCode.TOO_LARGE,
+        ErrCode.MALFORMED,
         ErrCode.DUPLICATE_QUEUE,
         ErrCode.GOOD,
     ]

@@ -13,8 +13,8 @@
 ``plan_table``, ``UnitSource``
     A plan of any source, written once: to a directory of Parquet, or into a table. ``python -m
     spark_udfs.job`` does the same.
-``session``, ``requirements``
-    A Spark session with suitable settings; what Spark needs on a machine.
+``requirements``
+    What Spark needs on a machine.
 ``map_in_arrow``
     What runs in Python workers, on Arrow data. It imports no pyspark, nor does ``requirements``.
 """

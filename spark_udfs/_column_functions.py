@@ -24,6 +24,7 @@ from spark_udfs._arrow_plan import plan_array, plans_ddl
 from spark_udfs._arrow_series import on_series
 from spark_udfs._named_owners import NAMED_DDL, OWNERS_DDL, OWNERS_OR_ERROR_DDL
 from spark_udfs.requirements import require_spark
+from spark_udfs.sent import Sent
 
 __all__ = ["FUNCTIONS", "HAS_ARROW_FUNCTIONS", "arrow_function", "sql_function"]
 
@@ -75,19 +76,15 @@ def sql_function(body: Body, return_type: str) -> Any:
     struct of nulls.
     """
     if HAS_ARROW_FUNCTIONS:
-        return _PYSPARK.arrow_udf(body, returnType=return_type)
+        return _PYSPARK.arrow_udf(Sent(body), returnType=return_type)
     return _pandas_function(body, return_type, "frame" if _is_struct(return_type) else "array")
 
 
 def _pandas_function(body: Body, return_type: str, form: str) -> Any:
-    """Return a function of series, which PySpark recognises by its annotations."""
-    import pandas as pd
-
+    """Return a function of series."""
     function = on_series(body, form)
     function.__name__ = body.__name__
-    answer = pd.DataFrame if form == "frame" else pd.Series
-    function.__annotations__ = {"series": pd.Series, "named": pd.Series, "return": answer}
-    return _PYSPARK.pandas_udf(function, returnType=return_type)
+    return _PYSPARK.pandas_udf(Sent(function, "pandas"), returnType=return_type)
 
 
 def _is_struct(return_type: str) -> bool:

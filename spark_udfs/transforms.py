@@ -18,6 +18,7 @@ from rmqalloc.snapshot.examples import PREFIX, find
 from spark_udfs._carried_columns import Carry, carried_fields, checked_carry, through_arrow
 from spark_udfs._read_columns import readable
 from spark_udfs.map_in_arrow import ClientLoads, ExpandOwners, PlanBatches
+from spark_udfs.sent import Sent
 
 __all__ = ["assign", "client_load", "expand_owners", "plan"]
 
@@ -176,7 +177,8 @@ def mapped(kernel: PlanBatches, carry: bool | tuple[str, ...] = False) -> Transf
     own = [StructField(field.name, from_arrow_type(field.type)) for field in kernel.schema]
 
     def send(sent: DataFrame, names: list[str], fields: list[StructField]) -> DataFrame:
-        return sent.mapInArrow(type(kernel)(kernel.spec, names), StructType([*own, *fields]))
+        schema = StructType([*own, *fields])
+        return sent.mapInArrow(Sent(type(kernel)(kernel.spec, names)), schema)
 
     def transform(units: DataFrame) -> DataFrame:
         units, read = checked_units(units, kernel.spec)

@@ -29,12 +29,11 @@ import java_rivals  # noqa: E402
 from cases import CHECKED, files, fleets, many_scenarios, odd, one_strategy  # noqa: E402
 from checks import check_all  # noqa: E402
 from kernel_time import shares_of_all  # noqa: E402
+from local_session import session  # noqa: E402
 from measure import measure_all, tell  # noqa: E402
 from report import QUICK, machine, report  # noqa: E402
 from table import put  # noqa: E402
 from uniform import write  # noqa: E402
-
-from spark_udfs.session import session  # noqa: E402
 
 Row = dict[str, Any]
 Run = dict[str, Any]
@@ -73,7 +72,7 @@ def measured(given: argparse.Namespace, where: Path) -> Run:
     # What is behind the rounds takes its time, too.
     deadline = time.monotonic() + 60 * given.minutes - 60 - 150e-6 * given.units
     settings = {"spark.driver.memory": "4g", "spark.sql.session.timeZone": "UTC"}
-    with session("local[2]", conf=settings | java_rivals.settings(java_rivals.build())) as spark:
+    with session("local[2]", settings | java_rivals.settings(java_rivals.build())) as spark:
         java_rivals.register(spark)
         found = fleets(spark, where, given.units)
         tell(f"comparing the answers to {CHECKED} units")

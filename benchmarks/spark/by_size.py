@@ -40,7 +40,7 @@ LOOK_EVERY = 0.2
 
 TRANSFORM = """
 import sys
-from spark_udfs.session import session
+from local_session import session
 from spark_udfs.transforms import assign
 source, target, strategy, cores = sys.argv[1:]
 with session(f"local[{cores}]") as spark:

@@ -30,6 +30,7 @@ sys.path[:0] = map(str, PLACES[:2])
 import numpy as np  # noqa: E402
 import pyarrow as pa  # noqa: E402
 import pyarrow.compute as pc  # noqa: E402
+from local_session import session  # noqa: E402
 from processes import cpu_now  # noqa: E402
 from pyspark.sql import Column, DataFrame  # noqa: E402
 from pyspark.sql import functions as F  # noqa: E402
@@ -42,7 +43,6 @@ from rmqalloc.evaluation import PlanSpec  # noqa: E402
 from rmqalloc.model import MAX_TEXT_BYTES  # noqa: E402
 from spark_udfs._arrow_plan import plan_array, plans_ddl  # noqa: E402
 from spark_udfs._column_functions import arrow_function  # noqa: E402
-from spark_udfs.session import session  # noqa: E402
 from spark_udfs.transforms import assign  # noqa: E402
 
 KERNEL = assign("AVG")
@@ -177,7 +177,7 @@ def main() -> None:
     os.environ["PYTHONPATH"] = os.pathsep.join(map(str, PLACES))
     os.environ["PYTHONSAFEPATH"] = "1"  # the checkout is not compiled, wherever workers are started
     source = write(BUILD / f"fleet-{given.units}", given.units)
-    with session("local[2]", conf={"spark.driver.memory": "4g"}) as spark:
+    with session("local[2]", {"spark.driver.memory": "4g"}) as spark:
         units = spark.read.parquet(source.as_uri())
         some = units.limit(1000)
         answers = {name: sorted(map(str, way(some).collect())) for name, way in WAYS.items()}

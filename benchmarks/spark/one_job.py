@@ -13,9 +13,9 @@ import sys
 import threading
 import time
 
+from local_session import session
 from processes import resident_by_kind
 
-from spark_udfs.session import session
 from spark_udfs.transforms import plan
 
 LOOK_EVERY = 0.25

@@ -139,7 +139,7 @@ def measured(n_units: int, rounds: int, home: Path) -> tuple[Rows, float]:
         quiet = {"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false"}
         quiet["spark.databricks.delta.snapshotPartitions"] = str(
             AT_ONCE
-        )  # as `spark_udfs.session` has it
+        )  # as a session of the job has it
         settings = spark_releases.settings(RELEASE, "delta", warehouse=home)
         settings["spark.jars"] += "," + ",".join(
             jars()

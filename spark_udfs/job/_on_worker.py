@@ -15,6 +15,7 @@ from rmqalloc.evaluation.unit_files import local_path
 from spark_udfs.job._hadoop import bridge
 from spark_udfs.job._plan_directory import ClaimedError, DiskFolder, PlanExistsError
 from spark_udfs.map_in_arrow import Batches
+from spark_udfs.sent import Sent
 
 _KINDS: list[type[Exception]] = [
     PlanExistsError,
@@ -53,7 +54,7 @@ def on_worker(spark: SparkSession, function: Callable[..., Any], *arguments: Any
     # With first(), Spark would end the worker, and the next one would have to import everything
     # again.
     call = _WorkerCall(function, arguments)
-    [row] = spark.range(0, 1, 1, 1).mapInArrow(call, "answer binary").collect()
+    [row] = spark.range(0, 1, 1, 1).mapInArrow(Sent(call), "answer binary").collect()
     answer = pickle.loads(row["answer"])
     if "error" in answer:
         raise _ERRORS[answer["error"]](answer["message"])

@@ -16,9 +16,10 @@ from spark_udfs.job._on_worker import tasks_at_once
 from spark_udfs.job._plan_kernels import ReadPieces
 from spark_udfs.job._sources import FoundFiles, UnitSource, content, found_files, identity, parsed
 from spark_udfs.map_in_arrow import ddl
+from spark_udfs.sent import Sent
 from spark_udfs.transforms import checked_units
 
-_TASKS_PER_PROCESSOR = 8
+TASKS_PER_PROCESSOR = 8
 """Fewest tasks that read files, per processor: each costs some 35 ms, but with too few the last ones keep processors idle."""
 
 _TASK_BYTES = 1 << 20
@@ -102,10 +103,12 @@ class _FileUnits(NamedTuple):
         refuse_schema(self.found.schema, kernel.spec)
         n_bytes = sum(file.n_bytes for file in self.found.files)
         most = 1 + n_bytes // _TASK_BYTES
-        at_least = min(most, _TASKS_PER_PROCESSOR * tasks_at_once(self.spark)) if most > 1 else 1
+        at_least = min(most, TASKS_PER_PROCESSOR * tasks_at_once(self.spark)) if most > 1 else 1
         pieces: Sequence[Sequence[Piece]] = cut(self.found.files, at_least)
         numbers = self.spark.range(0, len(pieces), 1, max(len(pieces), 1))
-        return numbers.mapInArrow(ReadPieces(kernel, pieces, self.found.schema), ddl(kernel.schema))
+        return numbers.mapInArrow(
+            Sent(ReadPieces(kernel, pieces, self.found.schema)), ddl(kernel.schema)
+        )
 
     def is_changed(self) -> bool:
         return False
@@ -180,4 +183,4 @@ def _input_files(frame: DataFrame) -> list[str]:
 
 def _through(units: DataFrame, kernel: Any) -> DataFrame:
     units, read = checked_units(units, kernel.spec)
-    return units.select(read).mapInArrow(kernel, ddl(kernel.schema))
+    return units.select(read).mapInArrow(Sent(kernel), ddl(kernel.schema))

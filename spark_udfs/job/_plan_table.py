@@ -50,6 +50,7 @@ from spark_udfs.job._sources import UnitSource, literally
 from spark_udfs.job._spark_errors import JobError, spark_errors
 from spark_udfs.job._tables import parse_name, plain_path
 from spark_udfs.map_in_arrow import ddl
+from spark_udfs.sent import Sent
 
 _WRITTEN = {
     "compression": "zstd",
@@ -230,7 +231,7 @@ class _Job(NamedTuple):
         """Digest a plan that is there."""
         kernel = DigestRows(self.spec, self.n_worst)
         columns = plan.select(*digest_columns(self.spec))
-        found = columns.mapInArrow(kernel, ddl(kernel.schema)).collect()
+        found = columns.mapInArrow(Sent(kernel), ddl(kernel.schema)).collect()
         return self.digest([row[DIGEST] for row in found], self.n_worst)
 
     def check_units(self) -> None:

@@ -8,8 +8,8 @@ from typing import Any
 import pyspark
 from pyspark.sql import SparkSession
 
+from spark_udfs.job._running_session import running_session
 from spark_udfs.job._spark_errors import spark_errors
-from spark_udfs.session import running_session
 
 
 @contextmanager

@@ -1,7 +1,7 @@
 """The same questions to any Spark there is: ``python spark_answers.py MASTER SOURCE TARGET SETTINGS
 [ARCHIVE]``.
 
-MASTER is as `spark_udfs.session.session` takes it, SETTINGS is JSON, TARGET a directory for what
+MASTER is as Spark takes it, or the address of a Connect server, SETTINGS is JSON, TARGET a directory for what
 jobs write, and ARCHIVE an environment to be shipped to the executors. The answers are printed as
 JSON.
 """
@@ -175,13 +175,16 @@ def session_of(master, settings, archive=None):
     """A session as a user would make it, with an environment shipped as Spark's documentation has
     it.
     """
-    from spark_udfs.session import session
+    from pyspark.sql import SparkSession
 
+    is_remote = master.startswith("sc://")
+    builder = SparkSession.builder.config(map=settings)
+    builder = builder.remote(master) if is_remote else builder.master(master)
     if archive is None:
-        return session(master, conf=settings)
-    if not master.startswith("sc://"):
-        return session(master, conf={**settings, "spark.archives": f"{archive}#environment"})
-    spark = session(master, conf=settings)
+        return builder.getOrCreate()
+    if not is_remote:
+        return builder.config("spark.archives", f"{archive}#environment").getOrCreate()
+    spark = builder.getOrCreate()
     spark.addArtifacts(f"{archive}#environment", archive=True)
     spark.conf.set("spark.sql.execution.pyspark.python", "environment/bin/python")
     return spark

@@ -442,12 +442,14 @@ def answer(feature, asked):
 
 def main(folder, settings, *connectors):
     """Ask what needs one of these connectors or, without any, what needs none."""
+    from pyspark.sql import SparkSession
+
     from spark_udfs import register_all
-    from spark_udfs.session import session
 
     source = Path(folder) / "fleet"
     fleet = write_hostile(source)
-    spark = session("local[2]", conf=SETTINGS | json.loads(settings))
+    settings = SETTINGS | json.loads(settings)
+    spark = SparkSession.builder.master("local[2]").config(map=settings).getOrCreate()
     spark.sparkContext.setLogLevel("OFF")
     register_all(spark)
     asked = Asked(spark, fleet, source, Path(folder))

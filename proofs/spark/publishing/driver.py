@@ -16,7 +16,6 @@ from pyspark.sql import SparkSession
 
 from rmqalloc.evaluation.batch_planning import PlanSpec
 from spark_udfs import plan_table
-from spark_udfs.session import session
 
 SETTINGS = {
     "spark.driver.memory": "1g",
@@ -78,7 +77,8 @@ def answers(orders: Orders, lines: Iterator[str]) -> Iterator[Any]:
 
 def main() -> None:
     """Say which process is the JVM, then follow orders until there are no more."""
-    spark = session("local[2]", conf=SETTINGS | json.loads(sys.argv[1]))
+    settings = SETTINGS | json.loads(sys.argv[1])
+    spark = SparkSession.builder.master("local[2]").config(map=settings).getOrCreate()
     spark.sparkContext.setLogLevel("OFF")
     print(json.dumps(spark._jvm.java.lang.ProcessHandle.current().pid()), flush=True)
     for answer in answers(Orders(spark), sys.stdin):

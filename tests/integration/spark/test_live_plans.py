@@ -140,11 +140,12 @@ def n_commits(folder):
 PROGRAM = """
 import sys
 from pathlib import Path
-from spark_udfs.session import session
+from pyspark.sql import SparkSession
 from test_live_plans import run
 
-conf = {"spark.sql.shuffle.partitions": "2", "spark.driver.memory": "1g", "spark.ui.enabled": "false"}
-run(session("local[2]", conf=conf), Path(sys.argv[1]))
+builder = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
+builder = builder.config("spark.sql.shuffle.partitions", "2").config("spark.driver.memory", "1g")
+run(builder.getOrCreate(), Path(sys.argv[1]))
 """
 
 

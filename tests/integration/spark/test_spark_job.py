@@ -5,6 +5,7 @@ refuses.
 import json
 import os
 import socket
+import sys
 
 import pyarrow as pa
 import pyarrow.dataset as ds
@@ -520,7 +521,7 @@ def test_workers_killed_on_a_cluster_that_tries_again_are_counted_once(
     fleet = write_units(tmp_path / "fleet", 400)
     places = {name: str(tmp_path / name) for name in ("plans", "once")}
     program = SUICIDAL.format(fleet=str(fleet), kernel=kernel, in_workers=in_workers, **places)
-    done = python("-c", program)
+    done = python("-c", program, PYSPARK_PYTHON=sys.executable)
     assert done.returncode == 0, done.stderr[-3000:]
     assert (tmp_path / "once").exists(), "a worker has died"
     plan_files(fleet, tmp_path / "threads", PlanSpec("AVG", output="owners"))
@@ -531,10 +532,10 @@ def test_workers_killed_on_a_cluster_that_tries_again_are_counted_once(
 
 SUICIDAL = """
 import os, signal
+from pyspark.sql import SparkSession
 from rmqalloc.evaluation import PlanSpec
 from spark_udfs import plan_table
 from spark_udfs.job import _plan_kernels as kernels
-from spark_udfs.session import session
 
 class Suicidal(kernels.{kernel}):
     def __call__(self, batches, *task):
@@ -547,6 +548,6 @@ class Suicidal(kernels.{kernel}):
 
 from spark_udfs.job import _plan_table
 _plan_table.{kernel} = Suicidal
-spark = session("local[2,4]")
+spark = SparkSession.builder.master("local[2,4]").config("spark.ui.enabled", "false").getOrCreate()
 plan_table(spark, "{fleet}", PlanSpec("AVG", output="owners"), out="{plans}", in_workers={in_workers})
 """

@@ -2,8 +2,6 @@
 workers. No Spark starts.
 """
 
-import os
-import sys
 from types import SimpleNamespace
 
 import pyarrow as pa
@@ -172,20 +170,9 @@ def test_queues_that_nobody_owns_and_single_queues_have_names_too():
     ("text", "said"),
     [
         pytest.param(
-            "ModuleNotFoundError: No module named 'spark_udfs'",
-            "has no spark_udfs: install the driver's rmqalloc there",
-            id="no spark_udfs",
-        ),
-        ("ModuleNotFoundError: No module named 'pyarrow'\n", "has no pyarrow: install"),
-        pytest.param(
-            "ModuleNotFoundError: No module named 'spark_udfs._x'",
-            "has another release of spark_udfs, without spark_udfs._x",
-            id="another release without a module",
-        ),
-        pytest.param(
-            "AttributeError: Can't get attribute 'f' on <module 'spark_udfs._y' from '/x'>",
-            "another release of rmqalloc (Can't get attribute 'f'",
-            id="another release without a name",
+            "ImportError: the workers' Python, /opt/python, has no numpy: install it",
+            "the workers' Python, /opt/python, has no numpy: install it",
+            id="a package is missing",
         ),
         pytest.param(
             "Python in worker has different version: 3.9 than that in driver: 3.11, PySpark cannot run",
@@ -204,16 +191,11 @@ def test_queues_that_nobody_owns_and_single_queues_have_names_too():
         ),
     ],
 )
-def test_what_stopped_a_worker_is_one_line(text, said, monkeypatch):
-    monkeypatch.setenv("PYSPARK_PYTHON", "/opt/python")
+def test_what_stopped_a_worker_is_one_line(text, said):
     made = explained(
         f"An exception was thrown from the Python worker:\nTraceback (most recent call last):\n{text}\n  at x"
     )
     assert said in made and "\n" not in made
-    if "3.9" not in text and "Cannot run" not in text and "crashed" not in text:
-        assert "(PYSPARK_PYTHON=/opt/python)" in made
-        monkeypatch.delenv("PYSPARK_PYTHON")
-        assert "(PYSPARK_PYTHON is not set: python3 of their PATH)" in explained(text)
 
 
 def test_other_errors_are_not_explained_away():
@@ -223,35 +205,6 @@ def test_other_errors_are_not_explained_away():
         "AttributeError: 'x' of another package",
     ):
         assert explained(text) == ""
-
-
-@pytest.mark.needs("pyspark")
-@pytest.mark.parametrize("is_here", [False, True])
-def test_workers_run_the_interpreter_of_the_driver_unless_another_is_named(monkeypatch, is_here):
-    """A session that is there already has its interpreter, of which a variable would say something
-    else.
-    """
-    from spark_udfs import session as module
-
-    class Builder:
-        """Takes settings and starts nothing."""
-
-        def __getattr__(self, name):
-            return lambda *_: self
-
-    monkeypatch.setattr(module, "require_java", lambda: None)
-    monkeypatch.setattr(module, "_is_spark_here", lambda: is_here)
-    monkeypatch.setattr(module, "SparkSession", SimpleNamespace(builder=Builder()))
-    other = {"spark.pyspark.python": "/opt/python"}
-    for given, conf, wanted in (
-        ({}, None, sys.executable),
-        ({}, other, "/opt/python"),
-        ({"PYSPARK_PYTHON": "p"}, other, "p"),
-    ):
-        environ = dict(given)
-        monkeypatch.setattr(module, "os", SimpleNamespace(environ=environ, cpu_count=os.cpu_count))
-        module.session("local[1]", conf=conf)
-        assert environ.get("PYSPARK_PYTHON") == (given.get("PYSPARK_PYTHON") if is_here else wanted)
 
 
 # --- What a job is given, and what it says ---

@@ -42,15 +42,17 @@ def test_two_threads_at_once_make_one_plan(spark, tmp_path):
 
 
 ALONE = """
-import sys, threading
+import os, sys, threading
 from pyspark import SparkContext
 from pyspark.sql import SparkSession
-from spark_udfs.session import running_session
+from spark_udfs.job._running_session import running_session
 
+os.environ.pop("PYSPARK_PYTHON", None)
 seen, inside = [], threading.Barrier(2)
 def use(wait):
     with running_session("local[1]") as spark:
         inside.wait()
+        assert spark.sparkContext.pythonExec == sys.executable, "the workers' Python is the job's"
         if wait:
             other.join()
         seen.append(spark.range(3).count())
@@ -59,6 +61,11 @@ last = threading.Thread(target=use, args=(True,))
 other.start(); last.start(); last.join()
 assert seen == [3, 3], seen
 assert SparkContext._active_spark_context is None, "what was started is stopped by the last"
+
+os.environ["PYSPARK_PYTHON"] = "/opt/python"
+with running_session("local[1]") as spark:
+    assert spark.sparkContext.pythonExec == "/opt/python", "unless another is named"
+os.environ["PYSPARK_PYTHON"] = sys.executable
 
 context = SparkContext("local[1]", "of the application")
 with running_session("local[1]") as spark:

@@ -226,12 +226,12 @@ def test_what_works_is_said_of_each_release():
 # --- An old release ---
 
 PROBE = """
+from pyspark.sql import SparkSession
 import spark_udfs.functions as rf
 from spark_udfs import register_all
-from spark_udfs.session import session
 from spark_udfs._column_functions import HAS_ARROW_FUNCTIONS
 assert not HAS_ARROW_FUNCTIONS
-spark = session("local[1]", conf={"spark.driver.memory": "1g"})
+spark = SparkSession.builder.master("local[1]").config("spark.driver.memory", "1g").getOrCreate()
 register_all(spark)
 brokers = "array(struct('b' AS broker_name, int(n) AS read_queue_nums))"
 units = spark.sql(f"SELECT {brokers} AS brokers, array('y', 'x') AS ids, n FROM VALUES (3), (0), (NULL) AS t(n)").coalesce(1)

@@ -4,15 +4,19 @@ etags, a look at a directory.
 Spark Connect has no access to it.
 """
 
-from collections.abc import Sequence
+import re
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
 
 from rmqalloc.evaluation.unit_files import TreeEntry, UnitFile
+from spark_udfs.job._plan_directory import ClaimedError, Folder
+from spark_udfs.job._plan_kernels import PLAN_ID
 
 try:
     from py4j.protocol import Py4JJavaError
@@ -38,8 +42,8 @@ def driver_pid(spark: SparkSession) -> int:
     return int(pid)
 
 
-class HadoopFolder:
-    """A directory in a file system of Hadoop's, as `spark_udfs.job._plan_directory.Folder`."""
+class HadoopFolder(Folder):
+    """A directory in a file system of Hadoop's."""
 
     def __init__(self, spark: SparkSession, uri: str) -> None:
         self._spark, self._uri = spark, uri.rstrip("/")
@@ -95,12 +99,20 @@ class HadoopFolder:
             path, system = _at(self._spark, f"{self._uri}/{name}")
             system.delete(path, True)
 
-    def remove_text(self, name: str, text: str) -> None:
-        """Remove a file that has this text still; nothing is between the look and the removal but
-        their time.
-        """
-        if self.text(name) == text:
-            self.remove([name])
+    def counted(self, stage: str, plan_id: str) -> dict[str, int]:
+        """Return the parts in the directory, with their rows of a plan."""
+        names = [name for name in self.names() if name.startswith("part-")]
+        # part-00000-UUID-c000.zstd.parquet, the UUID is that of Spark's job.
+        if len({name[len("part-00000-") :].partition("-c")[0] for name in names}) > 1:
+            raise ClaimedError(
+                f"{self._uri} holds parts of several of Spark's jobs, so somebody else writes there; nothing is complete"
+            )
+        read = self._spark.read.schema(f"{PLAN_ID} string").parquet(literally(self._uri))
+        rows = read.where(F.col(PLAN_ID) == plan_id).groupBy("_metadata.file_name").count()
+        return dict.fromkeys(names, 0) | dict(map(tuple, rows.collect()))
+
+    def place(self, stage: str, names: Collection[str]) -> None:
+        """Do nothing: Spark's committer has moved the parts."""
 
 
 def etags(spark: SparkSession, folders: list[str]) -> dict[str, str]:
@@ -164,6 +176,11 @@ def _put(builder: Any, text: str) -> None:
     stream = builder.build()
     stream.write(bytearray(text.encode()))
     stream.close()
+
+
+def literally(path: str) -> str:
+    """Return a path with its wildcard characters escaped."""
+    return re.sub(r"([\\{}\[\]*?])", r"\\\1", path)
 
 
 def _kind(error: Any) -> str:

@@ -2,8 +2,8 @@
 on.
 """
 
-import pickle
-from collections.abc import Callable, Iterator, Sequence
+import json
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pyarrow as pa
@@ -13,13 +13,19 @@ from pyspark.sql import functions as F
 from rmqalloc.errors import ArgumentError, ArgumentTypeError, Error
 from rmqalloc.evaluation.unit_files import local_path
 from spark_udfs.job._hadoop import bridge
-from spark_udfs.job._plan_directory import ClaimedError, DiskFolder, PlanExistsError
+from spark_udfs.job._plan_directory import (
+    ClaimedError,
+    DiskFolder,
+    IncompleteError,
+    PlanExistsError,
+)
 from spark_udfs.map_in_arrow import Batches
 from spark_udfs.sent import Sent
 
 _KINDS: list[type[Exception]] = [
     PlanExistsError,
     ClaimedError,
+    IncompleteError,
     FileExistsError,
     FileNotFoundError,
     OSError,
@@ -46,16 +52,16 @@ class _WorkerCall:
             names = [kind.__name__ for kind in type(error).__mro__]
             nearest = next(name for name in names if name in _ERRORS)
             answer = {"error": nearest, "message": str(error)}
-        yield pa.RecordBatch.from_pydict({"answer": [pickle.dumps(answer)]})
+        yield pa.RecordBatch.from_pydict({"answer": [json.dumps(answer)]})
 
 
 def on_worker(spark: SparkSession, function: Callable[..., Any], *arguments: Any) -> Any:
-    """Call a function in a Python worker, where the files are."""
+    """Call a function that returns plain data in a Python worker, where the files are."""
     # With first(), Spark would end the worker, and the next one would have to import everything
     # again.
     call = _WorkerCall(function, arguments)
-    [row] = spark.range(0, 1, 1, 1).mapInArrow(Sent(call), "answer binary").collect()
-    answer = pickle.loads(row["answer"])
+    [row] = spark.range(0, 1, 1, 1).mapInArrow(Sent(call), "answer string").collect()
+    answer = json.loads(row["answer"])
     if "error" in answer:
         raise _ERRORS[answer["error"]](answer["message"])
     return answer["value"]
@@ -83,45 +89,11 @@ def worker_path(path: str, spark: SparkSession) -> str | None:
 
 
 class WorkerFolder:
-    """A directory that this process does not see and workers do, as
-    `spark_udfs.job._plan_directory.Folder`.
-    """
+    """A directory that this process does not see and workers do."""
 
     def __init__(self, spark: SparkSession, folder: DiskFolder) -> None:
         self._spark, self._folder = spark, folder
 
-    def names(self) -> list[str]:
-        """Return the names of all that is in it."""
-        return list(self._call("names"))
-
-    def text(self, name: str) -> str | None:
-        """Return the text of a file, None if there is none."""
-        found: str | None = self._call("text", name)
-        return found
-
-    def create(self, name: str, text: str) -> bool:
-        """Create a file unless it is there."""
-        return bool(self._call("create", name, text))
-
-    def write(self, name: str, text: str) -> None:
-        """Create or replace a file."""
-        self._call("write", name, text)
-
-    def remove(self, names: Sequence[str]) -> None:
-        """Remove files and directories, one after the other."""
-        self._call("remove", list(names))
-
-    def remove_text(self, name: str, text: str) -> None:
-        """Remove a file that has this text still."""
-        self._call("remove_text", name, text)
-
-    def open_parts(self) -> None:
-        """Make the place where parts are written."""
-        self._call("open_parts")
-
-    def take_parts(self, names: Sequence[str]) -> None:
-        """Give these parts their place, and remove all others."""
-        self._call("take_parts", list(names))
-
-    def _call(self, method: str, *arguments: Any) -> Any:
-        return on_worker(self._spark, getattr(self._folder, method), *arguments)
+    def run(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        """Call a function of the directory in a worker."""
+        return on_worker(self._spark, function, self._folder, *arguments)

@@ -28,6 +28,11 @@ _TASK_BYTES = 1 << 20
 Source = UnitSource | DataFrame | str
 
 
+def say(line: str) -> None:
+    """Print a line about the job to standard error, harmless to a terminal."""
+    print(harmless(line), file=sys.stderr)
+
+
 class PinnedUnits(Protocol):
     """Units of one state of a source."""
 
@@ -70,7 +75,7 @@ def units_of(spark: SparkSession, source: Source, in_workers: bool | None) -> Pi
         line = f"rows go through Spark's JVM: {source} is no directory that every worker sees"
         if source.options:
             line = f"rows go through Spark's JVM: {source} is read with options of Spark's reader"
-        print(harmless(line), file=sys.stderr)
+        say(line)
     files = identity(source, spark)  # first, so that nothing is read that it does not know
     frame = source.read(spark)
     pin = versions.pin(spark, source.table, source.path, source.format, source.options)

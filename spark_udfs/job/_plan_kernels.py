@@ -28,6 +28,9 @@ DIGEST = "_digest"
 PART = "part"
 """Column of the names of files that workers have written."""
 
+PART_ROWS = "rows"
+"""Column of the numbers of rows in them."""
+
 PLAN_ID = "plan_id"
 """First column of a plan in a directory or a table."""
 
@@ -162,21 +165,21 @@ class ReadPieces:
 
 class WritePart:
     """Plans the units of a task into a Parquet file of a directory that all workers see; yields its
-    name and its digest.
+    name, its number of rows and its digest.
 
     Rows that go through the JVM to Spark's writer take half as long again and more. Who looks at
     the directory does not see the file: the job gives it its place when all tasks are done, so an
     attempt that failed, or one too many, leaves nothing.
     """
 
-    schema = pa.schema([(PART, pa.string()), *DIGEST_SCHEMA])
+    schema = pa.schema([(PART, pa.string()), (PART_ROWS, pa.int64()), *DIGEST_SCHEMA])
 
     def __init__(self, spec: PlanSpec, n_worst: int, plan_id: str, folder: str) -> None:
         self.spec, self.n_worst, self._plan_id, self._folder = spec, n_worst, plan_id, folder
 
     def __call__(self, batches: Batches, number: int) -> Iterator[pa.RecordBatch]:
         """Write one file."""
-        digested = _Digested(self.spec, self.n_worst)
+        digested, n_rows = _Digested(self.spec, self.n_worst), 0
         name = f"part-{number:05d}-{uuid.uuid4().hex}.parquet"
         own = pa.field(PLAN_ID, pa.string())
         with open(os.path.join(self._folder, name), "xb") as file:
@@ -188,6 +191,9 @@ class WritePart:
                         [plan_id, *planned.columns], schema=writer.schema
                     )
                     writer.write_batch(rows)
+                    n_rows += rows.num_rows
             file.flush()
             os.fsync(file.fileno())
-        yield pa.RecordBatch.from_pydict({PART: [name], DIGEST: [digested.text()]}, self.schema)
+        yield pa.RecordBatch.from_pylist(
+            [{PART: name, PART_ROWS: n_rows, DIGEST: digested.text()}], self.schema
+        )

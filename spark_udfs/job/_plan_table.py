@@ -5,6 +5,8 @@ import json
 import os
 import time
 from collections.abc import Callable, Mapping
+from functools import partial
+from operator import methodcaller
 from typing import Any, NamedTuple
 
 from pyspark.sql import DataFrame, Observation, SparkSession
@@ -18,26 +20,30 @@ from rmqalloc.scenarios import to_data
 from rmqalloc.text import without_secrets
 from rmqalloc.version import __version__
 from spark_udfs.job import _plan_summary as plan_summary
-from spark_udfs.job._hadoop import HadoopFolder, bridge, driver_pid
+from spark_udfs.job._hadoop import HadoopFolder, bridge, driver_pid, literally
 from spark_udfs.job._into_table import CommittedTable, committed_table
 from spark_udfs.job._on_worker import WorkerFolder, worker_path
-from spark_udfs.job._pinned_units import PinnedUnits, Source, units_of
+from spark_udfs.job._pinned_units import PinnedUnits, Source, say, units_of
 from spark_udfs.job._plan_directory import (
-    PARTS,
     SUCCESS,
     SUMMARY,
     SUMMARY_TEXT,
-    DirectoryState,
     DiskFolder,
-    Folder,
-    Writer,
+    Place,
     clear,
+    damage_of,
+    described,
+    listed,
+    publish,
+    stage_of,
+    writer_here,
     writing,
 )
 from spark_udfs.job._plan_kernels import (
     DIGEST,
     MAX_KEPT,
     PART,
+    PART_ROWS,
     PLAN_ID,
     Digest,
     DigestRows,
@@ -46,7 +52,7 @@ from spark_udfs.job._plan_kernels import (
     WritePart,
     digest_columns,
 )
-from spark_udfs.job._sources import UnitSource, literally
+from spark_udfs.job._sources import UnitSource
 from spark_udfs.job._spark_errors import JobError, spark_errors
 from spark_udfs.job._tables import parse_name, plain_path
 from spark_udfs.map_in_arrow import ddl
@@ -158,7 +164,7 @@ def plan_table(
         The directory holds something else.
     RuntimeError
         Too many rows are bad, somebody else writes there, the source changed, or Spark failed:
-        `JobError`, `ClaimedError`.
+        `JobError`, `ClaimedError`, `IncompleteError`.
 
     Examples
     --------
@@ -180,8 +186,8 @@ def plan_table(
         for target in filter(None, (out, bad)):
             others = [path for path in (out, bad) if path and path is not target]
             _check_apart(job, target, others)
-        folders = {path: _folder_of(spark, path)[0] for path in (out, bad) if path}
-    with spark_errors(lambda: _what_is_there(job, folders, into)):
+        targets = {path: _Target.of(spark, path) for path in (out, bad) if path}
+    with spark_errors(lambda: _what_is_there(job, targets, into)):
         done = _in_directory(job, out) if out else None
         if into:
             done = _in_table(job, into, done)
@@ -273,60 +279,97 @@ class _Done(NamedTuple):
     rows: Callable[[], DataFrame]
 
 
+class _Target(NamedTuple):
+    """A directory as this process, Spark and people see it."""
+
+    folder: Place
+    uri: str
+    shown: str
+
+    @classmethod
+    def of(cls, spark: SparkSession, target: str) -> "_Target | None":
+        """Return a directory, None where Spark alone sees it."""
+        path, is_classic = worker_path(target, spark), bridge(spark) is not None
+        if path is None:
+            folder = HadoopFolder(spark, target)
+            return cls(folder, target, without_secrets(target)) if is_classic else None
+        disk = DiskFolder(path)
+        place = disk if is_classic else WorkerFolder(spark, disk)
+        return cls(place, f"file:{path}", without_secrets(target))
+
+
 def _in_directory(job: _Job, out: str) -> _Done:
     """Write the plan to a directory unless it is complete there."""
-    shown = without_secrets(out)
-    folder, uri = _folder_of(job.spark, out)
-    if folder is None:
+    there = _Target.of(job.spark, out)
+    if there is None:
         rows = job.rows()
         job.check_units()
-        rows.frame.write.mode("error").options(**_MARKED).parquet(uri)
-        digest = _ranked(job, rows.texts(), lambda: _read(job, uri))
+        rows.frame.write.mode("error").options(**_MARKED).parquet(out)
+        plan = partial(_read, job, [out])
+        digest = _ranked(job, rows.texts(), plan)
         summary = plan_summary.summary(job.plan_id, job.spec, digest)
-        return _Done(True, summary, shown, lambda: _read(job, uri))
+        return _Done(True, summary, without_secrets(out), plan)
+    folder, _, shown = there
     texts: list[str] = []
-    with writing(folder, shown, job.plan_id, job.overwrite, _writer(job.spark)) as is_mine:
-        if is_mine:
+    with writing(folder, shown, job.plan_id, job.overwrite, _writer(job.spark)) as claim:
+        if claim:
+            if damage := damage_of(claim):
+                say(f"the plan in {shown} is not complete, so it is made again: {damage}")
             job.check_units()
-            clear(folder, job.plan_id)
-            texts = _written(job, folder, out, uri)
-            if job.units.is_changed():
-                raise JobError(
-                    f"{_shown_source(job.source)} changed while it was read; run the job again, on a snapshot if any"
-                )
-            folder.write(SUCCESS, "")
-    return _Done(is_mine, _summary(job, folder, uri, texts), shown, lambda: _read(job, uri))
+            folder.run(clear, shown, claim)
+            texts = _written(job, there, claim)
+    plan = partial(_read_complete, job, there)
+    return _Done(bool(claim), _summary(job, folder, texts, plan), shown, plan)
 
 
-def _written(job: _Job, folder: Folder, out: str, uri: str) -> list[str]:
-    """Write the rows of the plan to a directory that is clear; return the digests of all tasks.
+def _written(job: _Job, there: _Target, claim: str) -> list[str]:
+    """Write the plan to a directory that is clear, and complete it; return the digests of all tasks.
 
     Workers that read files by themselves, and see the directory, write their parts, too; Spark's
     writer takes all other rows.
     """
-    path = worker_path(out, job.spark)
-    if path is None or not isinstance(folder, DiskFolder | WorkerFolder) or not job.units.are_files:
+    folder = there.folder
+    if isinstance(folder, HadoopFolder) or not job.units.are_files:
         rows = job.rows()
-        rows.frame.write.mode("append").options(**_WRITTEN).parquet(uri)
-        return rows.texts()
-    folder.open_parts()
-    kernel = WritePart(job.spec, job.n_kept, job.plan_id, os.path.join(path, PARTS))
-    made = job.units.through(kernel).collect()
-    folder.take_parts([row[PART] for row in made])
-    return [row[DIGEST] for row in made]
+        n_rows = _written_by_spark(rows.frame, there, claim)
+        names, texts = None, rows.texts()
+    else:
+        folder.run(DiskFolder.open_stage, stage_of(claim))
+        stage = f"{there.uri.removeprefix('file:')}/{stage_of(claim)}"
+        made = job.units.through(WritePart(job.spec, job.n_kept, job.plan_id, stage)).collect()
+        n_rows = sum(row[PART_ROWS] for row in made)
+        names, texts = [row[PART] for row in made], [row[DIGEST] for row in made]
+    if job.units.is_changed():
+        raise JobError(
+            f"{_shown_source(job.source)} changed while it was read; run the job again, on a snapshot if any"
+        )
+    folder.run(publish, there.shown, claim, n_rows, names)
+    return texts
 
 
-def _summary(job: _Job, folder: Folder, uri: str, texts: list[str]) -> dict[str, Any]:
+def _written_by_spark(rows: DataFrame, there: _Target, claim: str) -> int:
+    """Let Spark's writer write rows, on a disk to a place of this run; return their number."""
+    seen = Observation()
+    counted = rows.observe(seen, F.count(F.lit(1)).alias("rows"))
+    is_disk = not isinstance(there.folder, HadoopFolder)
+    into = f"{there.uri}/{stage_of(claim)}" if is_disk else there.uri
+    counted.write.mode("append").options(**_WRITTEN).parquet(into)
+    return int(seen.get["rows"])
+
+
+def _summary(
+    job: _Job, folder: Place, texts: list[str], plan: Callable[[], DataFrame]
+) -> dict[str, Any]:
     """Return the summary of a complete plan; it is made, and written, if it is not there."""
     try:
-        found = json_text.loads(folder.text(SUMMARY) or "{}")
+        found = json_text.loads(folder.run(methodcaller("text", SUMMARY)) or "{}")
     except DocumentError:
         found = {}
     if isinstance(found, dict) and found.get("plan") == job.plan_id:
         return found
-    made = plan_summary.summary(job.plan_id, job.spec, _ranked(job, texts, lambda: _read(job, uri)))
-    folder.write(SUMMARY_TEXT, plan_summary.as_text(made))
-    folder.write(SUMMARY, json.dumps(made, indent=1) + "\n")
+    made = plan_summary.summary(job.plan_id, job.spec, _ranked(job, texts, plan))
+    folder.run(methodcaller("write", SUMMARY_TEXT, plan_summary.as_text(made)))
+    folder.run(methodcaller("write", SUMMARY, json.dumps(made, indent=1) + "\n"))
     return made
 
 
@@ -378,44 +421,47 @@ def _of_table(job: _Job, table: CommittedTable, won: bool, texts: list[str]) -> 
 
 def _write_bad(job: _Job, bad: str, done: _Done) -> None:
     """Write the bad rows of a complete plan to a directory of their own."""
-    folder, uri = _folder_of(job.spark, bad)
+    there = _Target.of(job.spark, bad)
     rows = done.rows().where(F.col("err_code") != 0)
-    if folder is None:
-        rows.write.mode("error").options(**_MARKED).parquet(uri)
+    if there is None:
+        rows.write.mode("error").options(**_MARKED).parquet(bad)
         return
-    shown, overwrite = without_secrets(bad), job.overwrite or done.won
-    with writing(folder, shown, job.plan_id, overwrite, _writer(job.spark)) as is_mine:
-        if is_mine:
-            clear(folder, job.plan_id)
-            rows.write.mode("append").options(**_WRITTEN).parquet(uri)
-            folder.write(SUCCESS, "")
+    folder, _, shown = there
+    overwrite = job.overwrite or done.won
+    with writing(folder, shown, job.plan_id, overwrite, _writer(job.spark)) as claim:
+        if claim:
+            folder.run(clear, shown, claim)
+            n_rows = _written_by_spark(rows, there, claim)
+            folder.run(publish, shown, claim, n_rows)
 
 
-def _read(job: _Job, uri: str) -> DataFrame:
-    """Return the rows of a plan in a directory."""
+def _read_complete(job: _Job, there: _Target) -> DataFrame:
+    """Return the rows of the parts that ``_SUCCESS`` lists."""
+    names = there.folder.run(listed, there.shown, job.plan_id)
+    return _read(job, [f"{there.uri}/{name}" for name in names] or [there.uri])
+
+
+def _read(job: _Job, paths: list[str]) -> DataFrame:
+    """Return the rows of a plan in a directory or in files."""
     schema = f"{PLAN_ID} string, {ddl(job.spec.schema)}"
     # Whatever the session is set to, a file that is gone or damaged must not pass for an empty one.
     reader = job.spark.read.options(ignoreMissingFiles="false", ignoreCorruptFiles="false")
-    return reader.schema(schema).parquet(literally(uri))
+    return reader.schema(schema).parquet(*map(literally, paths))
 
 
-def _what_is_there(job: _Job, folders: Mapping[str, Folder | None], into: str) -> str:
+def _what_is_there(job: _Job, targets: Mapping[str, _Target | None], into: str) -> str:
     """Return which places of a plan hold it, as far as they can be looked at."""
     found = []
-    for path, folder in folders.items():
+    for path, there in targets.items():
         shown = without_secrets(path)
         try:
-            if folder is None:
+            if there is None:
                 raise OSError("only Spark sees it")
-            state = DirectoryState.of(folder)
+            found.append(f"{shown} holds {there.folder.run(described, job.plan_id)}")
         except Exception:
             found.append(
                 f"{shown} could not be looked at; it holds a complete plan if it has {SUCCESS}"
             )
-        else:
-            which = "the" if state.plan_id == job.plan_id else "another"
-            plan = f"{which} complete plan {state.plan_id}".rstrip()
-            found.append(f"{shown} holds {plan if state.is_complete else 'no complete plan'}")
     if into:
         try:
             is_there = CommittedTable(job.spark, parse_name(into), "").holds(job.plan_id)
@@ -462,22 +508,11 @@ def _place(spark: SparkSession, path: str) -> str:
     return os.path.realpath(local) if local is not None else plain_path(path)
 
 
-def _folder_of(spark: SparkSession, target: str) -> tuple[Folder | None, str]:
-    """Return a directory as the driver sees it, and its URI for Spark; None where only Spark sees
-    it.
-    """
-    path = worker_path(target, spark)
-    if path is not None:
-        disk = DiskFolder(path)
-        return disk if bridge(spark) is not None else WorkerFolder(spark, disk), f"file:{path}"
-    return None if bridge(spark) is None else HadoopFolder(spark, target), target
-
-
-def _writer(spark: SparkSession) -> Writer:
+def _writer(spark: SparkSession) -> dict[str, Any]:
     """Return who writes: this process and the driver's Java, which may outlive it and go on; a
     server's are not known.
     """
-    return Writer.here() if bridge(spark) is None else Writer.here(os.getpid(), driver_pid(spark))
+    return writer_here() if bridge(spark) is None else writer_here(os.getpid(), driver_pid(spark))
 
 
 def _shown_source(source: Source) -> str:

@@ -5,11 +5,12 @@ workers by themselves, or Spark, which is given the files one by one. Only Spark
 that a session of Spark Connect does not see as files.
 """
 
+import base64
 import re
 from collections.abc import Callable, Mapping
 from functools import reduce
 from types import MappingProxyType
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 from urllib.parse import unquote
 
 import pyarrow as pa
@@ -34,6 +35,7 @@ from rmqalloc.evaluation.unit_files import (
 )  # fmt: skip
 from rmqalloc.text import without_secrets
 from spark_udfs.job import _hadoop as hadoop
+from spark_udfs.job._hadoop import literally
 from spark_udfs.job._on_worker import on_worker, worker_path
 from spark_udfs.map_in_arrow import quoted
 
@@ -94,8 +96,7 @@ class UnitSource(NamedTuple):
         Spark can look.
         """
         has_path = self.path and not self.table and self.format in FILE_FORMATS
-        found = _at_path(self.path, spark, matched) if has_path else None
-        return list(found) if found else None
+        return (_at_path(self.path, spark, _names) or None) if has_path else None
 
     def _options(self) -> dict[str, str]:
         # Files of comma-separated values need names for their columns.
@@ -118,23 +119,20 @@ def found_files(source: UnitSource, spark: SparkSession) -> FoundFiles | None:
     found = _at_path(source.path, spark, _with_columns, source.shown)
     if found is None:
         return None
-    files, schema, columns = found
+    rows, *encoded = found
+    files = []
+    for name, n_bytes, changed, partition in rows:
+        files.append(UnitFile(name, n_bytes, changed, tuple(map(tuple, partition))))
+    schema, *own = map(_decoded, encoded)
+    columns = [{field.name.lower(): field for field in fields} for fields in own]
     return FoundFiles(files, schema, columns, _scheme(source.path, spark))
 
 
-def _with_columns(tree: Tree, path: str, shown: str) -> tuple[Any, ...]:
-    files = listed_files(tree, path, shown)
-    return files, *columns_of_files(files, tree)
-
-
-Found = TypeVar("Found")
-
-
-def _at_path(
-    path: str, spark: SparkSession, look: Callable[..., Found], *arguments: str
-) -> Found | None:
+def _at_path(path: str, spark: SparkSession, look: Callable[..., Any], *arguments: str) -> Any:
     """Look at a path in the store that it is in: here if files are here, otherwise in a worker or
     through Java; None if only Spark can.
+
+    What ``look`` returns is plain data, for it may come from another machine.
     """
     local = worker_path(path, spark)
     has_bridge = hadoop.bridge(spark) is not None
@@ -143,17 +141,40 @@ def _at_path(
         return look(hadoop.HadoopTree(spark), place, *arguments) if has_bridge else None
     if has_bridge and str(spark.conf.get("spark.master", "")).startswith("local"):
         return look(ArrowTree(), local, *arguments)
-    found: Found = on_worker(spark, _on_disk, look, local, *arguments)
-    return found
+    return on_worker(spark, _on_disk, look, local, *arguments)
+
+
+def _on_disk(look: Callable[..., Any], *arguments: str) -> Any:
+    return look(ArrowTree(), *arguments)
+
+
+def _names(tree: Tree, path: str) -> list[str]:
+    return list(matched(tree, path))
+
+
+def _states(tree: Tree, path: str, shown: str) -> list[list[Any]]:
+    files = listed_files(tree, path, shown)
+    return [[file.path, file.n_bytes, file.changed] for file in files]
+
+
+def _with_columns(tree: Tree, path: str, shown: str) -> list[Any]:
+    files = listed_files(tree, path, shown)
+    schema, columns = columns_of_files(files, tree)
+    own = (pa.schema(fields.values()) for fields in columns)
+    return [[list(file) for file in files], _encoded(schema), *map(_encoded, own)]
+
+
+def _encoded(schema: pa.Schema) -> str:
+    return base64.b64encode(schema.serialize()).decode()
+
+
+def _decoded(text: str) -> pa.Schema:
+    return pa.ipc.read_schema(pa.py_buffer(base64.b64decode(text)))
 
 
 def _scheme(path: str, spark: SparkSession) -> str:
     """Return what stands before a path that `_at_path` gives, so that Spark finds it."""
     return "" if worker_path(path, spark) is None else "file:"
-
-
-def _on_disk(look: Callable[..., Found], *arguments: str) -> Found:
-    return look(ArrowTree(), *arguments)
 
 
 def identity(source: UnitSource, spark: SparkSession) -> Any | None:
@@ -164,12 +185,10 @@ def identity(source: UnitSource, spark: SparkSession) -> Any | None:
     """
     if source.table or source.format not in FILE_FORMATS:
         return None
-    listed = None
+    files: list[list[Any]] | None = None
     if source.is_parquet:
-        listed = _at_path(source.path, spark, listed_files, source.shown)
-    if listed is not None:
-        files: list[list[Any]] = [[file.path, file.n_bytes, file.changed] for file in listed]
-    else:
+        files = _at_path(source.path, spark, _states, source.shown)
+    if files is None:
         paths = [literally(unquote(name)) for name in source.read(spark).inputFiles()]
         if not paths:
             return []
@@ -307,11 +326,6 @@ def _is_there(spark: SparkSession, pattern: str) -> bool:
             return False
         raise
     return True
-
-
-def literally(path: str) -> str:
-    """Return a path with its wildcard characters escaped."""
-    return re.sub(r"([\\{}\[\]*?])", r"\\\1", path)
 
 
 def content(units: DataFrame) -> list[Column]:

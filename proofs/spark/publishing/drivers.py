@@ -16,6 +16,9 @@ import tied
 from checkout import PROOFS, SUPPORT
 
 PROGRAM = Path(__file__).with_name("driver.py")
+ELSEWHERE = ("unshare", "--pid", "--fork", "--kill-child", "--mount-proc")
+"""Starts a program in a PID namespace of its own; root may."""
+
 SECONDS = 600
 """How long an answer, or the end of a process, may take."""
 
@@ -25,9 +28,14 @@ class Driver:
     it is asked first.
     """
 
-    def __init__(self, release: str, settings: Mapping[str, str], where: Path) -> None:
+    def __init__(
+        self, release: str, settings: Mapping[str, str], where: Path, *, is_apart: bool = False
+    ) -> None:
         variables = spark_releases.variables(release, PROOFS, SUPPORT, SUPPORT.parent)
         command = [str(spark_releases.python(release)), str(PROGRAM), json.dumps(settings)]
+        if is_apart:
+            command = [*ELSEWHERE, *command]
+        self._is_apart = is_apart
         with (where / "log.txt").open("a") as log:
             pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": log}
             self._process = tied.popen(command, env=variables, cwd=where, **pipes)
@@ -85,6 +93,8 @@ class Driver:
         """Return True if both processes have ended: a JVM that has lost its driver works on for a
         moment.
         """
+        if self._is_apart:  # its processes end with their namespace
+            return self._process.poll() is not None
         with suppress(OSError):
             is_zombie = (
                 Path(f"/proc/{self._jvm}/stat").read_text().rpartition(")")[2].split()[0] == "Z"

@@ -12,11 +12,21 @@ from threading import Event, Thread
 from typing import Any
 
 from spark.publishing.drivers import Driver
-from spark.publishing.places import N_FILES, NEW, OLD, ROWS, Directory, Moment, Names, Place, Rows
+from spark.publishing.places import (
+    N_FILES,
+    NEW,
+    OLD,
+    Directory,
+    Moment,
+    Names,
+    Place,
+    Rows,
+    units_in,
+)
 
 VICTIMS = ("driver", "JVM", "both", "worker", "Ctrl-C")
 CLAIM = "_rmqalloc_claim.json"
-WANTED = frozenset((f"g{number}-{one}", "T") for number in range(N_FILES) for one in range(ROWS))
+WANTED = units_in(N_FILES)
 
 
 class Proof:

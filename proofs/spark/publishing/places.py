@@ -49,13 +49,22 @@ def _is_complete(before: Names, now: Names) -> bool:
     return "_SUCCESS" in now and not _parts(before) & _parts(now)
 
 
+def _is_staged(_before: Names, now: Names) -> bool:
+    return any(name.startswith(PARTS) for name in now)
+
+
+def units_in(n_files: int) -> frozenset[tuple[str, str]]:
+    """Return group and topic of each unit of an input."""
+    return frozenset((f"g{file}-{row}", "T") for file in range(n_files) for row in range(ROWS))
+
+
 class Directory:
     """Directories of plans on a disk or in a store."""
 
     release = [*spark_releases.RELEASES][-1]
     moments = (
         Moment("at any moment", _at_once, _is_complete),
-        Moment("while parts are written and committed", lambda _, now: PARTS in now, _is_complete),
+        Moment("while parts are written and committed", _is_staged, _is_complete),
         Moment(
             "during the deletion of --overwrite",
             lambda _, now: "_SUCCESS" not in now,
@@ -65,14 +74,20 @@ class Directory:
     )
 
     def __init__(
-        self, name: str, files: pafs.FileSystem, root: str, uri: str, settings: dict[str, str]
+        self,
+        name: str,
+        files: pafs.FileSystem,
+        root: str,
+        uri: str,
+        settings: dict[str, str],
+        n_files: int = N_FILES,
     ) -> None:
-        self.name, self.settings = name, settings
+        self.name, self.settings, self.wanted = name, settings, units_in(n_files)
         self._files, self._root, self._uri = files, root, uri
         self._numbers = itertools.count()
         self.source = f"{uri}/fleet"
         files.create_dir(f"{root}/fleet")
-        for number in range(N_FILES):
+        for number in range(n_files):
             rows = [
                 units.row(f"g{number}-{one}", client_ids=["a", "b"] if one else [])
                 for one in range(ROWS)
@@ -96,7 +111,7 @@ class Directory:
 
     def look(self, target: dict[str, str], _ask: object = None) -> Rows:
         """Return the rows of a plan that is complete all the time of the look, else none."""
-        before = self._success(target)
+        before = self.success(target)
         if before is None:
             return Counter()
         columns = ["plan_id", "consumer_group", "topic"]
@@ -107,7 +122,7 @@ class Directory:
             rows = Counter(tuple(row.values()) for row in plan.to_pylist())
         except (OSError, pa.ArrowInvalid) as error:  # files went, came, or are no Parquet
             rows = Counter({(str(error), "", ""): 1})
-        return rows if self._success(target) == before else Counter()
+        return rows if self.success(target) == before else Counter()
 
     def unclaim(self, target: dict[str, str]) -> None:
         """Remove a claim, as people do who know that its writer is dead."""
@@ -116,14 +131,18 @@ class Directory:
     def _path(self, target: dict[str, str]) -> str:
         return self._root + target["out"].removeprefix(self._uri)
 
-    def _success(self, target: dict[str, str]) -> Any:
-        found = self._files.get_file_info(f"{self._path(target)}/_SUCCESS")
-        return found.mtime_ns if found.is_file else None
+    def success(self, target: dict[str, str]) -> bytes | None:
+        """Return what says that a plan is complete; that of no other run is equal."""
+        try:
+            with self._files.open_input_stream(f"{self._path(target)}/_SUCCESS") as file:
+                return bytes(file.read())
+        except FileNotFoundError:
+            return None
 
 
-def disk(where: Path) -> Directory:
-    """Return directories on a disk."""
-    return Directory("disk", pafs.LocalFileSystem(), str(where), str(where), {})
+def disk(where: Path, n_files: int = N_FILES) -> Directory:
+    """Return directories on a disk, and an input of so many files."""
+    return Directory("disk", pafs.LocalFileSystem(), str(where), str(where), {}, n_files)
 
 
 def _wrote_most(before: Names, now: Names) -> bool:

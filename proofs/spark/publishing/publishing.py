@@ -5,8 +5,11 @@ Killed in turn are the driver's Python process, its JVM, both, the Python worker
 Python process by SIGINT. Then another driver gets the same order. *Before*, *while*, *after* say
 what of the plan was there at the kill; *by hand* counts claims of a dead writer that had to be
 removed by hand.
+
+Then pairs write different plans to one directory, one run in another PID namespace: `pairs.py`.
 """
 
+import subprocess
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,11 +17,14 @@ from pathlib import Path
 
 from proof import Report
 
+from spark.publishing.drivers import ELSEWHERE
 from spark.publishing.kills import Proof
+from spark.publishing.pairs import COUNTS, Pairs
 from spark.publishing.places import Directory, Place, Tables, disk
 
 RUNS = {"disk": 40, "s3": 40, "delta": 20, "iceberg": 20}
 QUICK = {"disk": 3}
+PAIRS, QUICK_PAIRS = 100, 2
 SEED = 1
 COLUMNS = (
     "place",
@@ -64,3 +70,21 @@ def publishing(report: Report, is_quick: bool) -> None:
             for bad in ("half", "twice", "failed"):
                 if row[bad]:
                     report.fault(f"{name}, {row['what']}: {row[bad]} {bad}")
+    _pairs(report, QUICK_PAIRS if is_quick else PAIRS)
+
+
+def _pairs(report: Report, n_pairs: int) -> None:
+    """Let two runs write different plans to one directory of a disk, by each road."""
+    if subprocess.run([*ELSEWHERE, "true"], capture_output=True, check=False).returncode:
+        report.say("Pairs of writers are left out: a PID namespace of its own is not allowed here.")
+        return
+    report.head(("road", *COUNTS))
+    with tempfile.TemporaryDirectory() as folder:
+        pairs = Pairs(disk(Path(folder), n_files=4), Path(folder), SEED)
+        pairs.run(n_pairs)
+        pairs.end()
+    for row in pairs.rows:
+        report.row(*row.values())
+        for bad in ("mixed", "lost"):
+            if row[bad]:
+                report.fault(f"two writers by {row['road']}: {row[bad]} {bad}")

@@ -1,59 +1,74 @@
-"""A directory with one plan, without Spark: whole at every step, whoever dies or sleeps there; and
-what is never removed.
+"""A directory with one plan, without Spark: whole at every step, whoever dies, sleeps or loses the
+claim there; and what is never removed.
 """
 
 import json
 import os
+import shutil
 import signal
-import socket
+import subprocess
 import sys
 import threading
 import time
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from typing import ClassVar
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 import tied
 
 from rmqalloc.snapshot.directory import MARKER, replaced_result
 from spark_udfs.job._plan_directory import (
     CLAIM,
-    PARTS,
     SUCCESS,
     ClaimedError,
+    DirectoryState,
     DiskFolder,
+    Folder,
+    IncompleteError,
     PlanExistsError,
-    Writer,
     clear,
+    listed,
+    publish,
+    stage_of,
+    writer_here,
     writing,
 )
 
 N_PARTS = 3
-HERE = Writer.here(os.getpid())
+HERE = writer_here(os.getpid())
+
+
+@contextmanager
+def sleeper():
+    """The process id of a Python that sleeps until it is killed."""
+    process = tied.popen([sys.executable, "-c", "import time; time.sleep(600)"])
+    try:
+        yield process.pid
+    finally:
+        process.kill()
+        process.wait()
 
 
 @pytest.fixture(scope="module")
 def died():
     """A writer that is dead."""
-    process = tied.popen([sys.executable, "-c", ""])
-    process.wait()
-    return Writer.here(process.pid)
+    with sleeper() as pid:
+        return writer_here(pid)
 
 
 class Killed(BaseException):
     """The writer dies here: nothing that it does afterwards has any effect."""
 
 
-class Hooked:
-    """A folder in memory; something happens before one of its steps, and each change is judged."""
+class Steps:
+    """Something happens before one of the steps of a run."""
 
-    _all: ClassVar = []  # kept, so that no other gets the id of one: files bear it in their names
+    def __init__(self, at=0, what=None):
+        self._at, self._what, self.n_steps, self._is_dead = at, what, 0, False
 
-    def __init__(self, files, at=0, what=None):
-        self._all.append(self)
-        self.files, self._at, self._what, self.n_steps, self._is_dead = files, at, what, 0, False
-
-    def _step(self):
+    def step(self):
         self.n_steps += 1
         try:
             if self.n_steps == self._at:
@@ -64,50 +79,159 @@ class Hooked:
             self._is_dead = True
             raise
 
+
+class Hooked(Folder):
+    """A store in memory, without locks: parts are in their place as soon as they are written. Each
+    change is judged.
+    """
+
+    _all: ClassVar = []  # kept, so that no other gets the id of one: parts bear it in their names
+
+    def __init__(self, files, at=0, what=None):
+        self._all.append(self)
+        self.files, self._steps = files, Steps(at, what)
+
+    @property
+    def n_steps(self):
+        return self._steps.n_steps
+
     def _judge(self):
-        """What has `SUCCESS` is whole, and the plan that it says it is."""
-        if SUCCESS in self.files:
+        """What is complete is whole, and the plan that it says it is."""
+        state = DirectoryState.of(Still(self.files))
+        if not state.fault:
             parts = [text for name, text in self.files.items() if name.startswith("part-")]
-            assert parts == [json.loads(self.files[MARKER])["plan"]] * N_PARTS, sorted(self.files)
+            assert parts == [state.plan_id] * N_PARTS, sorted(self.files)
+
+    def locked(self):
+        return nullcontext()
 
     def names(self):
-        self._step()
+        self._steps.step()
         return sorted(self.files)
 
     def text(self, name):
-        self._step()
+        self._steps.step()
         return self.files.get(name)
 
     def create(self, name, text):
-        self._step()
-        return self.files.setdefault(name, text) is text
+        self._steps.step()
+        is_new = self.files.setdefault(name, text) is text
+        self._judge()
+        return is_new
 
     def write(self, name, text):
-        self._step()
+        self._steps.step()
         self.files[name] = text
         self._judge()
 
     def remove(self, names):
         for name in names:
-            self._step()
+            self._steps.step()
             self.files.pop(name, None)
             self._judge()
 
-    def remove_text(self, name, text):
+    def counted(self, _stage, plan_id):
+        self._steps.step()
+        parts = {name: text for name, text in self.files.items() if name.startswith("part-")}
+        return {name: int(text == plan_id) for name, text in parts.items()}
+
+    def place(self, stage, names):
+        self._steps.step()
+
+    def add_part(self, _claim, number, plan):
+        self.write(f"part-{number}-{id(self)}", plan)
+
+
+class Still(Hooked):
+    """The same to look at."""
+
+    def _judge(self):
+        pass
+
+
+class HookedDisk(DiskFolder):
+    """A disk; something happens before one of the steps that are not within a lock, and there each
+    time what readers find is judged.
+    """
+
+    def __init__(self, path, at=0, what=None):
+        super().__init__(str(path))
+        self._steps, self._is_locked = Steps(at, what), False
+
+    @property
+    def n_steps(self):
+        return self._steps.n_steps
+
+    @contextmanager
+    def locked(self):
         self._step()
-        if self.files.get(name) == text:
-            del self.files[name]
+        with super().locked():
+            self._is_locked = True
+            try:
+                yield
+            finally:
+                self._is_locked = False
+        self._step()
+
+    def _step(self):
+        if not self._is_locked:
+            self._steps.step()
+            if (self.path / SUCCESS).exists():
+                plans = [plan_of(path) for path in self.path.glob("part-*")]
+                assert len(plans) == N_PARTS and len(set(plans)) == 1, plans
+
+    def names(self):
+        self._step()
+        return super().names()
+
+    def text(self, name):
+        self._step()
+        return super().text(name)
+
+    def create(self, name, text):
+        self._step()
+        return super().create(name, text)
+
+    def remove(self, names):
+        self._step()
+        super().remove(names)
+
+    def counted(self, stage, plan_id):
+        self._step()
+        return super().counted(stage, plan_id)
+
+    def place(self, stage, names):
+        self._step()
+        super().place(stage, names)
+
+    def add_part(self, claim, number, plan):
+        self._step()
+        write_part(self, claim, number, plan)
 
 
-def write(folder, plan="new", overwrite=True, writer=HERE):
+def write_part(folder, claim, number, plan):
+    """A part of one row in the place of a run, as Spark writes it."""
+    stage = folder.path / stage_of(claim)
+    stage.mkdir(exist_ok=True)
+    pq.write_table(pa.table({"plan_id": [plan]}), stage / f"part-{number}-{stage.name[-16:]}")
+
+
+def plan_of(path):
+    [plan] = pq.read_table(path)["plan_id"].to_pylist()
+    return plan
+
+
+def write(folder, plan="new", overwrite=True, writer=HERE, n_rows=N_PARTS):
     """As the job writes, with parts under names of their own; True unless the plan was there."""
-    with writing(folder, "out", plan, overwrite, writer) as is_mine:
-        if is_mine:
-            clear(folder, plan)
+    with writing(folder, "out", plan, overwrite, writer) as claim:
+        if claim:
+            clear(folder, "out", claim)
             for number in range(N_PARTS):
-                folder.write(f"part-{number}-{id(folder)}", plan)
-            folder.write(SUCCESS, "")
-    return is_mine
+                getattr(folder, "add_part", lambda *part: write_part(folder, *part))(
+                    claim, number, plan
+                )
+            publish(folder, "out", claim, n_rows)
+    return bool(claim)
 
 
 def files_before(what):
@@ -158,7 +282,7 @@ def test_killed_at_every_step_and_run_again(before, died):
 @pytest.mark.parametrize("overwrite", [False, True])
 @pytest.mark.parametrize("before", BEFORE[:2])
 def test_asleep_at_every_step_while_another_runs(before, overwrite, is_claimed, died):
-    claim = {CLAIM: json.dumps(died._asdict())} if is_claimed else {}
+    claim = {CLAIM: json.dumps({**died, "token": "t"})} if is_claimed else {}
     assert n_steps(before)
     for at in range(1, n_steps(before) + 1 + 3 * is_claimed):
         files, wrote = files_before(before) | claim, []
@@ -184,29 +308,20 @@ def test_a_complete_plan_is_left_alone():
 # --- Who holds the claim ---
 
 
-@contextmanager
-def sleeper():
-    """The process id of a Python that sleeps until it is killed."""
-    process = tied.popen([sys.executable, "-c", "import time; time.sleep(600)"])
-    try:
-        yield process.pid
-    finally:
-        process.kill()
-        process.wait()
-
-
 def claimed(path, **claim):
-    (path / CLAIM).write_text(
-        json.dumps({"host": HERE.host, "plan": "p", "since": time.time() - 90, **claim})
-    )
+    """A claim like that of a process here, but for what is given."""
+    text = json.dumps({**HERE, "plan": "p", "since": "2026-01-02", "token": "t", **claim})
+    (path / CLAIM).write_text(text)
 
 
-def test_a_living_writer_is_named_with_its_age(tmp_path, died):
+@pytest.mark.parametrize("since", ["2026-01-02", "9999-12-31", 4e9, None])
+def test_a_living_writer_is_named_with_its_time_which_decides_nothing(tmp_path, died, since):
     with sleeper() as pid:
-        claimed(tmp_path, pids=[died.pids[0], pid])  # its Java works on
+        processes = [*died["processes"], *writer_here(pid)["processes"]]  # its Java works on
+        claimed(tmp_path, processes=processes, since=since)
         with pytest.raises(
             ClaimedError,
-            match=rf"out is being written by .*{HERE.host}, for (9\d|\d{(3,)}) s, says {CLAIM} in it",
+            match=rf"by {HERE['host']} since {since}, says {CLAIM} in it; its process {pid} is alive",
         ):
             write(DiskFolder(str(tmp_path)))
         assert os.listdir(tmp_path) == [CLAIM]
@@ -219,39 +334,89 @@ def test_a_living_writer_is_named_with_its_age(tmp_path, died):
 )
 def test_a_writer_that_nobody_has_reaped_is_dead(tmp_path):
     with sleeper() as pid:
-        claimed(tmp_path, pids=[pid])
+        claimed(tmp_path, processes=writer_here(pid)["processes"])
         os.kill(pid, signal.SIGKILL)
         os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)  # it has ended, and stays a zombie
         assert write(DiskFolder(str(tmp_path)))
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells when a process was started")
+def test_a_number_that_another_process_has_now_is_of_the_dead(tmp_path):
+    [(pid, started)] = HERE["processes"]
+    claimed(tmp_path, processes=[[pid, started - 1]])
+    assert write(DiskFolder(str(tmp_path)))
+
+
+NAMES_NONE = "does not say which processes write"
+
+
 @pytest.mark.parametrize(
-    "claim",
+    ("claim", "why"),
     [
-        {"host": "another.example", "pids": [2**22 + 1]},
-        {"pids": []},
-        {"pids": ["x"]},
-        {"pids": None},
+        ({"host": "another.example"}, "on another machine"),
+        ({"boot": "another"}, "before the last start of this machine"),
+        ({"namespaces": "pid:[1]"}, "in another PID namespace"),
+        ({"processes": []}, NAMES_NONE),
+        ({"processes": ["x"]}, NAMES_NONE),
+        ({"processes": [[1, None]]}, NAMES_NONE),
+        ({"processes": None}, NAMES_NONE),
+        ({"processes": [[2**70, 1]]}, "is alive"),
     ],
 )
-def test_whoever_may_live_is_not_taken_for_dead(tmp_path, claim):
-    claimed(tmp_path, **claim)
-    with pytest.raises(ClaimedError, match="if it is surely dead, remove that file"):
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere no writer is known to be dead")
+def test_whoever_may_live_is_not_taken_for_dead(tmp_path, died, claim, why):
+    claimed(tmp_path, **{"processes": died["processes"], **claim})
+    with pytest.raises(ClaimedError, match=f"{why}.* if it is surely dead, remove that file"):
         write(DiskFolder(str(tmp_path)))
     assert os.listdir(tmp_path) == [CLAIM]
+
+
+def test_a_system_that_does_not_tell_processes_apart_takes_none_for_dead(
+    tmp_path, died, monkeypatch
+):
+    claimed(tmp_path, processes=died["processes"])
+    monkeypatch.setattr(os, "readlink", lambda _path: "0")  # /proc is of another namespace
+    assert writer_here()["boot"] == ""
+    with pytest.raises(ClaimedError, match="does not tell whether its processes are alive"):
+        write(DiskFolder(str(tmp_path)))
+
+
+TRY = """
+import os, sys
+from spark_udfs.job._plan_directory import DiskFolder, writer_here, writing
+try:
+    with writing(DiskFolder(sys.argv[1]), "out", "theirs", False, writer_here(os.getpid())):
+        os._exit(0)  # killed, as far as its claim is concerned
+except RuntimeError as error:
+    print(error)
+"""
+
+
+def elsewhere(path):
+    """What a writer in another PID namespace of this machine says."""
+    unshare = ["unshare", "--pid", "--fork", "--mount-proc"]
+    if not shutil.which("unshare") or subprocess.run([*unshare, "true"], check=False).returncode:
+        pytest.skip("unshare is not there, or not allowed")
+    command = [*unshare, sys.executable, "-c", TRY, str(path)]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+
+@pytest.mark.parametrize("is_alive", [True, False])
+def test_no_writer_of_another_namespace_is_taken_for_dead(tmp_path, is_alive):
+    if is_alive:
+        with writing(DiskFolder(str(tmp_path)), "out", "p", False, HERE) as claim:
+            assert "it is in another PID namespace" in elsewhere(tmp_path)
+            assert (tmp_path / CLAIM).read_text() == claim
+    else:
+        assert elsewhere(tmp_path) == ""
+        with pytest.raises(ClaimedError, match="it is in another PID namespace"):
+            write(DiskFolder(str(tmp_path)))
 
 
 def test_a_damaged_claim_is_not_taken_for_none(tmp_path):
     (tmp_path / CLAIM).write_text('{"host": "a')
     with pytest.raises(ClaimedError, match="remove that file"):
         write(DiskFolder(str(tmp_path)))
-
-
-def test_only_the_claim_that_was_read_is_removed(tmp_path):
-    folder = DiskFolder(str(tmp_path))
-    folder.create(CLAIM, "of one who was faster")
-    folder.remove_text(CLAIM, "of the dead")
-    assert folder.text(CLAIM) == "of one who was faster"
 
 
 def test_one_of_many_takes_the_claim_of_the_dead(tmp_path, died):
@@ -268,7 +433,7 @@ def test_one_of_many_takes_the_claim_of_the_dead(tmp_path, died):
             wrote.append(None)
 
     for _ in range(10):
-        claimed(tmp_path, pids=list(died.pids))
+        claimed(tmp_path, processes=died["processes"])
         start = threading.Barrier(6)
         threads = [threading.Thread(target=run, args=(start,)) for _ in range(6)]
         for one in threads:
@@ -292,8 +457,21 @@ def test_an_error_gives_the_claim_back_and_an_interrupt_does_not(tmp_path, died)
     assert not folder.names()
     with pytest.raises(KeyboardInterrupt):
         failing(folder, KeyboardInterrupt(), died)
-    assert json.loads(folder.text(CLAIM))["host"] == socket.gethostname()
+    assert json.loads(folder.text(CLAIM))["host"] == HERE["host"]
     assert write(folder, "p", overwrite=False)
+
+
+def test_an_error_after_the_claim_was_lost_names_that(tmp_path):
+    """Such as that of a task, whose file somebody else has removed."""
+
+    class Unclaimed(DiskFolder):
+        def counted(self, stage, plan_id):
+            self.remove([CLAIM])
+            raise FileNotFoundError("part-0")
+
+    with pytest.raises(ClaimedError, match="is no longer the one") as raised:
+        write(Unclaimed(str(tmp_path)))
+    assert str(raised.value.__cause__) == "part-0"
 
 
 def test_names_of_files_half_made_stop_nobody(tmp_path):
@@ -359,14 +537,14 @@ def fleet(path):
 def test_what_is_refused(tmp_path, make, said, unless_overwrite):
     out = tmp_path / "out"
     make(out)
-    before = {path.name: path.read_text() for path in out.iterdir()}
+    before = {path.name: path.read_bytes() for path in out.iterdir()}
     for overwrite in (False, True):
         if overwrite and unless_overwrite:
             assert write(DiskFolder(str(out)), "new", overwrite)
             continue
         with pytest.raises(PlanExistsError, match=said):
             write(DiskFolder(str(out)), "new", overwrite)
-        assert {path.name: path.read_text() for path in out.iterdir()} == before
+        assert {path.name: path.read_bytes() for path in out.iterdir()} == before
 
 
 def test_what_a_killed_run_left_of_another_plan_is_replaced(tmp_path):
@@ -384,8 +562,149 @@ def test_a_file_in_the_way_is_named(tmp_path):
 def test_parts_of_tasks_that_do_not_count_are_removed(tmp_path):
     """Such as those of an attempt that failed, or of one too many."""
     folder = DiskFolder(str(tmp_path / "plans"))
-    folder.open_parts()
-    for name in ("part-00000-a.parquet", "part-00000-b.parquet"):
-        (tmp_path / "plans" / PARTS / name).write_text(name)
-    folder.take_parts(["part-00000-b.parquet"])
-    assert folder.names() == ["part-00000-b.parquet"]
+    with writing(folder, "out", "p", False, HERE) as claim:
+        for number in range(3):
+            write_part(folder, claim, number, "p")
+        counts = sorted(name.name for name in (folder.path / stage_of(claim)).iterdir())[1:]
+        publish(folder, "out", claim, 2, counts)
+    assert folder.names() == sorted([*counts, SUCCESS])
+
+
+# --- Who has lost the claim, and what is not the plan ---
+
+
+@pytest.mark.parametrize(
+    ("is_disk", "before"),
+    [(False, "nothing"), (False, "a plan"), (True, "a plan")],
+    ids=["store", "store with a plan", "disk"],
+)
+def test_a_claim_removed_by_hand_at_every_step(tmp_path, before, is_disk):
+    """What is there in the end is one of the two plans, whole; in a store it may be none."""
+    at = n_steps = 1
+    while at <= n_steps:
+        files, wrote, path = files_before(before), [], tmp_path / f"{at}"
+        if is_disk and before == "a plan":
+            a_plan(path)
+
+        def remade(files=files, path=path):
+            return HookedDisk(path) if is_disk else Hooked(files)
+
+        def other(files=files, wrote=wrote, path=path, remade=remade):
+            files.pop(CLAIM, None)
+            (path / CLAIM).unlink(missing_ok=True)
+            with suppress(ClaimedError, IncompleteError):
+                write(remade(), "other")
+                wrote.append("other")
+
+        first = HookedDisk(path, at, other) if is_disk else Hooked(files, at, other)
+        try:
+            write(first, "new")
+            wrote.append("new")
+        except (ClaimedError, IncompleteError):
+            assert wrote == ["other"] or not is_disk
+        state = DirectoryState.of(DiskFolder(str(path)) if is_disk else Still(files))
+        is_there = state.plan_id in wrote and not state.fault
+        # In a store, a run may lose its claim between the look at it and what it does then.
+        is_none = state.fault == "there is no _SUCCESS" and not is_disk
+        assert is_there or is_none, (at, wrote, state)
+        at, n_steps = at + 1, max(n_steps, first.n_steps)
+    assert n_steps > N_PARTS
+
+
+@pytest.mark.parametrize("is_taken", [False, True])
+def test_a_claim_removed_by_hand_ends_its_run(tmp_path, is_taken):
+    class Unclaimed(DiskFolder):
+        def counted(self, stage, plan_id):
+            self.remove([CLAIM])
+            if is_taken:
+                claimed(tmp_path)
+            return super().counted(stage, plan_id)
+
+    with pytest.raises(ClaimedError, match="is no longer the one that this run created"):
+        write(Unclaimed(str(tmp_path)))
+    assert sorted(os.listdir(tmp_path)) == [MARKER, CLAIM][: 1 + is_taken], "its parts are gone"
+
+
+@pytest.mark.parametrize("n_rows", [N_PARTS - 1, N_PARTS + 1])
+def test_rows_that_do_not_agree_with_the_tasks_are_no_plan(tmp_path, n_rows):
+    with pytest.raises(
+        IncompleteError, match=f"3 parts hold 3 rows of the plan, but tasks have written {n_rows}"
+    ):
+        write(DiskFolder(str(tmp_path)), n_rows=n_rows)
+    assert sorted(os.listdir(tmp_path)) == [MARKER]
+
+
+def foreign_part(path):
+    (path / "part-foreign").write_text("x")
+
+
+def one_less(path):
+    next(path.glob("part-2*")).unlink()
+
+
+def of_another_plan(path):
+    success = json.loads((path / SUCCESS).read_text())
+    (path / SUCCESS).write_text(json.dumps({**success, "plan": "other"}))
+
+
+SPOILED = pytest.mark.parametrize(
+    ("spoil", "said"),
+    [
+        (foreign_part, "part-foreign is not one of its 3 parts"),
+        (one_less, r"its part part-2-\w+ is missing"),
+        (lambda path: (path / SUCCESS).write_text(""), "_SUCCESS does not list the parts"),
+        (lambda path: (path / SUCCESS).write_text("{"), "_SUCCESS does not list the parts"),
+        (of_another_plan, "_SUCCESS is of plan other, but _rmqalloc.json of old"),
+        (lambda path: (path / SUCCESS).unlink(), "there is no _SUCCESS"),
+    ],
+    ids=["a part too many", "a part less", "empty", "damaged", "another plan", "none"],
+)
+
+
+@SPOILED
+def test_what_is_not_exactly_the_plan_is_not_complete(tmp_path, spoil, said):
+    a_plan(tmp_path)
+    folder = DiskFolder(str(tmp_path))
+    assert len(listed(folder, "out", "old")) == N_PARTS
+    with pytest.raises(
+        IncompleteError, match="out does not hold the complete plan p: it holds old"
+    ):
+        listed(folder, "out", "p")
+    spoil(tmp_path)
+    with pytest.raises(IncompleteError, match=f"out does not hold the complete plan old: {said}"):
+        listed(folder, "out", "old")
+    if SUCCESS in folder.names():
+        with pytest.raises(PlanExistsError, match=rf"another plan, old \(not complete: {said}"):
+            write(folder, "new", overwrite=False)
+    assert write(folder, "old", overwrite=False), "it is planned again"
+    assert len(listed(folder, "out", "old")) == N_PARTS
+
+
+@pytest.mark.parametrize("spoil", [foreign_part, one_less, lambda path: (path / CLAIM).unlink()])
+def test_what_comes_or_goes_while_success_is_written_withdraws_it(tmp_path, spoil):
+    class Raced(DiskFolder):
+        def create(self, name, text):
+            is_new = super().create(name, text)
+            if name == SUCCESS:
+                spoil(self.path)
+            return is_new
+
+    said = r"not one of its 3 parts|is missing|no longer the one"
+    with pytest.raises((ClaimedError, IncompleteError), match=said):
+        write(Raced(str(tmp_path)))
+    assert SUCCESS not in os.listdir(tmp_path)
+
+
+def test_a_foreign_part_before_success(tmp_path):
+    class Raced(DiskFolder):
+        def counted(self, stage, plan_id):
+            foreign_part(self.path)
+            return super().counted(stage, plan_id)
+
+        def create(self, name, text):
+            assert name != SUCCESS, "not for a moment"
+            return super().create(name, text)
+
+    with pytest.raises(IncompleteError, match="part-foreign is not one of its 3 parts"):
+        write(Raced(str(tmp_path)))
+    assert SUCCESS not in os.listdir(tmp_path)

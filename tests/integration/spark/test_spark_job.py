@@ -19,6 +19,7 @@ from rmqalloc import strategy
 from rmqalloc.evaluation.batch_planning import PlanSpec, plan_batch
 from rmqalloc.evaluation.parquet_plan import plan_files
 from rmqalloc.snapshot.synthetic import FLEET_SCHEMA
+from spark_udfs.job._plan_directory import writer_here
 
 pytestmark = pytest.mark.spark
 
@@ -241,15 +242,72 @@ def test_a_write_that_fails_leaves_no_plan_and_the_next_run_cleans_up(fleet, tmp
     assert whole(out) == WHOLE
 
 
-def test_a_second_writer_is_refused_by_name_and_age(fleet, tmp_path, capsys):
+def test_a_second_writer_is_refused(fleet, tmp_path, capsys):
     out = tmp_path / "plans"
     out.mkdir()
-    claim = {"host": socket.gethostname(), "pids": [os.getppid()], "since": 0, "plan": "p"}
+    claim = {**writer_here(os.getppid()), "since": "2026-01-02", "plan": "p"}
     (out / "_rmqalloc_claim.json").write_text(json.dumps(claim))
     assert report(fleet, out) == 1
     said = capsys.readouterr().err
-    assert f"process {os.getppid()} on {socket.gethostname()}, for " in said
+    assert f"by {socket.gethostname()} since 2026-01-02" in said
+    assert f"its process {os.getppid()} is alive" in said
     assert list(files_in(out)) == ["_rmqalloc_claim.json"]
+
+
+@ROADS
+def test_success_lists_the_parts_that_are_there_with_their_rows(fleet, tmp_path, in_workers):
+    out = tmp_path / "plans"
+    done = job(fleet, out, in_workers=in_workers, bad=str(tmp_path / "bad"))
+    for path in (out, tmp_path / "bad"):
+        success = json.loads((path / "_SUCCESS").read_text())
+        parts = {part.name: pq.read_metadata(part).num_rows for part in path.glob("part-*")}
+        assert success == {"plan": done.plan_id, "parts": parts, "rows": read(path).num_rows}
+
+
+@ROADS
+def test_a_part_that_is_not_of_the_plan_is_noticed_and_the_plan_made_again(
+    fleet, tmp_path, in_workers, capsys
+):
+    out = tmp_path / "plans"
+    job(fleet, out, in_workers=in_workers)
+    before = text_of(out)
+    pq.write_table(ds.dataset(out, format="parquet").to_table(), out / "part-foreign.parquet")
+    assert not job(fleet, out, in_workers=in_workers).was_complete
+    assert "made again: part-foreign.parquet is not one of its" in capsys.readouterr().err
+    assert text_of(out) == before and not (out / "part-foreign.parquet").exists()
+    assert job(fleet, out, in_workers=in_workers).was_complete
+
+
+def test_the_road_of_stores(fleet, tmp_path, monkeypatch):
+    """Spark's committer puts parts in their place, here on a disk; two of its jobs are noticed."""
+    from pyspark.sql import SparkSession
+
+    from spark_udfs.job import _plan_table as plan_table
+    from spark_udfs.job._hadoop import HadoopFolder
+
+    monkeypatch.setattr(plan_table, "worker_path", lambda *_: None)
+    out = tmp_path / "plans"
+    done = job(fleet, out, in_workers=False)
+    assert job(fleet, out, in_workers=False).was_complete
+    success = json.loads((out / "_SUCCESS").read_text())
+    parts = {part.name: pq.read_metadata(part).num_rows for part in out.glob("part-*")}
+    assert success == {"plan": done.plan_id, "parts": parts, "rows": read(out).num_rows}
+    assert whole(out) == WHOLE
+    folder = HadoopFolder(SparkSession.active(), str(out))
+    assert folder.counted("", done.plan_id) == parts
+    assert folder.counted("", "another") == dict.fromkeys(parts, 0)
+
+    real = HadoopFolder.counted
+
+    def with_a_job_too_many(self, *arguments):
+        rows = SparkSession.active().range(1).write.mode("append")
+        rows.options(**plan_table._WRITTEN).parquet(str(out))
+        return real(self, *arguments)
+
+    monkeypatch.setattr(HadoopFolder, "counted", with_a_job_too_many)
+    with pytest.raises(RuntimeError, match="holds parts of several of Spark's jobs"):
+        job(fleet, out, in_workers=False, overwrite=True)
+    assert not {"_SUCCESS", "_rmqalloc_claim.json"} & files_in(out).keys()
 
 
 @ROADS

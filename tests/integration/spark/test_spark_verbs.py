@@ -48,7 +48,7 @@ def test_bulk_on_spark(spark, run, tmp_path):
     assert code == 0
     assert out.splitlines()[-1].startswith("Parquet of best, AVG unless a row names another: ")
     assert read(tmp_path / "plans").num_rows == 50
-    assert out.splitlines()[0].split()[:3] == ["scenario", "units", "bad_units"]
+    assert out.splitlines()[0].split()[:4] == ["scenario", "units", "bad", "units"]
     pq.write_table(pa.table(units.mixed()[0]), tmp_path / "bad.parquet")
     arguments[3] = tmp_path / "bad.parquet"
     code, out, err = run(*arguments, "--overwrite", "--max-bad-fraction", 0)

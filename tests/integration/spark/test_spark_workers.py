@@ -86,7 +86,7 @@ def test_a_query_and_the_job_end_in_the_sentence_of_the_worker(spark, tmp_path, 
     command.write_text(f'#!/bin/sh\n{variables} exec {interpreter} "$@"\n')
     command.chmod(0o755)
     monkeypatch.setattr(spark.sparkContext, "pythonExec", str(command))
-    spark.udf.register("allocate_there", sql_function(sql_owners.allocate, OWNERS_DDL))
+    spark.udf.register("allocate_there", sql_function(sql_owners.BODIES["allocate"], OWNERS_DDL))
     sentence = f"the workers' Python, {interpreter}, has no rmqalloc, no numpy, no pyarrow{HOW}"
     for answer in (
         units.transform(assign("AVG")),
@@ -120,7 +120,7 @@ def test_a_missing_module_of_the_caller_is_named_as_python_names_it(monkeypatch)
         pickle.loads(sent)
 
 
-RUN_BY_WORKERS = {"mapInArrow", "applyInPandasWithState"}
+RUN_BY_WORKERS = {"mapInArrow", "arrow_udf", "pandas_udf"}
 
 
 def test_every_callable_that_workers_run_is_sent():

@@ -21,7 +21,7 @@ STOP_SECONDS = 60
 
 
 @contextmanager
-def standalone(where: Path, n_workers: int = 2) -> Iterator[str]:
+def standalone(where: Path, n_workers: int = 2, memory: str = "1g") -> Iterator[str]:
     """Run a master and workers of one core each while the block runs; logs and scratch files are in
     `where`.
 
@@ -43,7 +43,7 @@ def standalone(where: Path, n_workers: int = 2) -> Iterator[str]:
             "--cores",
             "1",
             "--memory",
-            "1g",
+            memory,
         ]
         for worker in [
             stack.enter_context(_server(one, [*command, "--work-dir", str(one), master]))

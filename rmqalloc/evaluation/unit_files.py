@@ -36,7 +36,8 @@ ROWS_PER_BATCH = 32_768
 
 _NO_VALUE = "__HIVE_DEFAULT_PARTITION__"  # what stands for null in the name of a directory
 _NEEDED = ("consumer_group", "topic", "client_ids")
-_AT_ONCE = 16  # requests to a store, or footers, at once
+_AT_ONCE = 16  # requests to a store
+_AT_ONCE_ON_DISK = 4  # each thread takes 72 MiB of the address space, which a Spark worker's bound counts
 
 Partition = tuple[tuple[str, str | None], ...]
 
@@ -117,6 +118,12 @@ class ArrowTree:
         """Return the columns of a Parquet file."""
         with self.open(file.path) as opened_file:
             return opened_file.schema_arrow
+
+
+def _at_once(tree: Tree) -> int:
+    """Return how many threads look at a tree."""
+    is_disk = isinstance(tree, ArrowTree) and isinstance(tree.system, pafs.LocalFileSystem)
+    return _AT_ONCE_ON_DISK if is_disk else _AT_ONCE
 
 
 def _tree_entry(found: pafs.FileInfo) -> TreeEntry:
@@ -268,7 +275,7 @@ def columns_of_files(files: Sequence[UnitFile], tree: Tree) -> tuple[pa.Schema, 
     """Return the columns that are read and that all files have, and for each file what these are in
     it.
     """
-    with ThreadPoolExecutor(_AT_ONCE) as pool:
+    with ThreadPoolExecutor(_at_once(tree)) as pool:
         columns = list(pool.map(lambda file: _columns_of(file, tree), files))
     return _common(files, columns), columns
 
@@ -292,7 +299,7 @@ def _walked(tree: Tree, root: str, shown: str) -> tuple[dict[str, UnitFile], lis
     files: dict[str, UnitFile] = {}
     unread: list[str] = []
     level: list[tuple[str, Partition, Sequence[TreeEntry]]] = [("", (), top)]
-    with ThreadPoolExecutor(_AT_ONCE) as pool:
+    with ThreadPoolExecutor(_at_once(tree)) as pool:
         while level:
             below: list[tuple[str, Partition]] = []
             for folder, partition, entries in level:

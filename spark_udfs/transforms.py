@@ -15,6 +15,7 @@ from rmqalloc.evaluation.parquet_plan import refuse_schema
 from rmqalloc.evaluation.unit_files import INPUT_COLUMNS, read_columns
 from rmqalloc.scenarios import Scenario, read_scenarios, scenarios_of
 from rmqalloc.snapshot.examples import PREFIX, find
+from rmqalloc.strategies import STRATEGIES
 from spark_udfs._carried_columns import Carry, carried_fields, checked_carry, through_arrow
 from spark_udfs._read_columns import readable
 from spark_udfs.map_in_arrow import ClientLoads, ExpandOwners, PlanBatches
@@ -161,6 +162,10 @@ _WANTED = {"scenarios": "a file, example:NAME or a list", "strategy": "a name"}
 
 def _tried(scenarios: Scenarios) -> tuple[Scenario, ...]:
     """Read scenarios from whatever names or holds them."""
+    if isinstance(scenarios, str) and scenarios in STRATEGIES:
+        raise ArgumentTypeError(
+            f"scenarios must be {_WANTED['scenarios']}, got the strategy {scenarios}: give strategy={scenarios!r}"
+        )
     if isinstance(scenarios, str | os.PathLike):
         is_example = isinstance(scenarios, str) and scenarios.startswith(PREFIX)
         return read_scenarios(find(str(scenarios), "scenarios").path if is_example else scenarios)

@@ -111,7 +111,8 @@ class Column:
             offsets = np.zeros(sum(map(len, self.arrays)) + 1, np.int64)
             return offsets, Column(self.name, self.type, [])
         if not is_lists(self.type):
-            raise ArgumentTypeError(f"column {self.name} must be a list, got {self.type}")
+            advice = "; split the text into a list first" if is_text(self.type) else ""
+            raise ArgumentTypeError(f"column {self.name} must be a list, got {self.type}{advice}")
         parts, values, end = [], [], 0
         for array in filter(len, self.arrays):
             offsets, inner = np.asarray(array.offsets).astype(np.int64), array.values

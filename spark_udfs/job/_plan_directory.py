@@ -208,7 +208,7 @@ class DirectoryState(NamedTuple):
                 other = f"another plan, {self.plan_id}"
             damage = f" (not complete: {self.fault})" if self.fault else ""
             raise PlanExistsError(
-                f"{shown} holds {other}{damage}; give another directory, or --overwrite to replace it"
+                f"{shown} holds {other}{damage}; give another directory, or replace it with --overwrite (overwrite=True)"
             )
         return self.plan_id == plan_id and not self.fault and not overwrite
 

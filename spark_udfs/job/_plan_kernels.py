@@ -36,8 +36,13 @@ PLAN_ID = "plan_id"
 
 DIGEST_SCHEMA = pa.schema([(DIGEST, pa.string())])
 
-MAX_KEPT = 2_000
-"""Most worst units in the digest of a task. Where more are wanted, the plan is read again when it is written."""
+MAX_KEPT = 500
+"""Most worst units in the digest of a task, some 150 kB. Where more are wanted, the plan is read again when it is written:
+with thousands of tasks larger digests would not fit into the driver.
+"""
+
+MAX_COLLECTED = 100_000
+"""Most worst units that the driver collects when a plan is read again, unless a single task has more."""
 
 
 class Digest(NamedTuple):

@@ -41,6 +41,7 @@ from spark_udfs.job._plan_directory import (
 )
 from spark_udfs.job._plan_kernels import (
     DIGEST,
+    MAX_COLLECTED,
     MAX_KEPT,
     PART,
     PART_ROWS,
@@ -236,7 +237,8 @@ class _Job(NamedTuple):
     def digest_of(self, plan: DataFrame) -> Digest:
         """Digest a plan that is there."""
         kernel = DigestRows(self.spec, self.n_worst)
-        columns = plan.select(*digest_columns(self.spec))
+        n_tasks = MAX_COLLECTED // max(self.n_worst * len(self.spec.names), 1)
+        columns = plan.select(*digest_columns(self.spec)).coalesce(max(n_tasks, 1))
         found = columns.mapInArrow(Sent(kernel), ddl(kernel.schema)).collect()
         return self.digest([row[DIGEST] for row in found], self.n_worst)
 

@@ -42,6 +42,7 @@ from spark_udfs.map_in_arrow import quoted
 FILE_FORMATS = ("parquet", "orc", "json", "csv", "avro")
 """Formats that are files; others (Delta, JDBC, ...) are known by a version or by their rows."""
 
+_FAULT = "unit_err_msg"
 _TEXT_FORMS = {
     "brokers": "array<struct<broker_name string, read_queue_nums int>>",
     "queues": "array<struct<broker_name string, queue_id int>>",
@@ -350,18 +351,25 @@ def content(units: DataFrame) -> list[Column]:
 def parsed(units: DataFrame) -> DataFrame:
     """Read lists that a source holds as text from JSON.
 
-    Text that is not JSON reads as null, which makes a bad row; ``<name>_text`` keeps it.
+    Text that is not such JSON makes a bad row, whose ``unit_err_msg`` says so; ``<name>_text`` keeps
+    it.
 
     Examples
     --------
     >>> parsed(spark.read.option("header", True).csv("fleet.csv")).columns  # doctest: +SKIP
-    ['consumer_group', 'topic', 'brokers', 'client_ids', 'brokers_text', 'client_ids_text']
+    ['consumer_group', 'topic', 'brokers', 'client_ids', 'brokers_text', 'client_ids_text', 'unit_err_msg']
     """
     texts = [field.name for field in units.schema.fields if isinstance(field.dataType, StringType)]
     made: dict[str, Column] = {}
+    faults = [F.col(_FAULT)] if _FAULT in units.columns else []
     for name, form in _TEXT_FORMS.items():
         if name in texts:
-            made |= {f"{name}_text": F.col(name), name: F.from_json(name, form)}
+            read = F.from_json(name, form)
+            made |= {f"{name}_text": F.col(name), name: read}
+            is_other = F.col(name).isNotNull() & read.isNull()
+            faults.append(F.when(is_other, F.lit(f"{name} is no {form} as JSON")))
+    if made:
+        made[_FAULT] = F.coalesce(*faults)
     if "virtual_nodes" in texts:  # a text that is no number must not fall back to the spec's
         number = F.coalesce(F.expr("try_cast(virtual_nodes AS int)"), F.lit(-1))
         made["virtual_nodes"] = F.when(F.col("virtual_nodes").isNotNull(), number)

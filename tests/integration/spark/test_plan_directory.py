@@ -527,7 +527,7 @@ def fleet(path):
         ),
         (
             a_plan,
-            "holds another plan, old; give another directory, or --overwrite to replace it",
+            "holds another plan, old; give another directory, or replace it with --overwrite",
             True,
         ),
         (bulk, "holds a plan of `rmqalloc bulk` without Spark; give another", True),
@@ -708,3 +708,10 @@ def test_a_foreign_part_before_success(tmp_path):
     with pytest.raises(IncompleteError, match="part-foreign is not one of its 3 parts"):
         write(Raced(str(tmp_path)))
     assert SUCCESS not in os.listdir(tmp_path)
+
+
+def test_the_end_of_a_run_leaves_the_claim_of_another(tmp_path):
+    folder = DiskFolder(str(tmp_path))
+    with writing(folder, "d", "p", False, HERE):
+        folder.write(CLAIM, "the claim of another run")
+    assert folder.text(CLAIM) == "the claim of another run"

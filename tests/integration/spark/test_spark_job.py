@@ -390,7 +390,10 @@ def test_csv_with_lists_as_json(spark, fleet, tmp_path):
         for row in read(tmp_path / "plans").to_pylist()
         if row["err_code"]
     }
-    assert "brokers is null" in bad["broken"]
+    assert (
+        "brokers is no array<struct<broker_name string, read_queue_nums int>> as JSON"
+        in bad["broken"]
+    )
     assert "virtual_nodes must be from 0" in bad["many"]
 
 

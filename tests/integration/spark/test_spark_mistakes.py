@@ -129,6 +129,8 @@ def test_a_mistaken_argument_is_named_at_once(fleet):
             TypeError, match=r"scenarios must be a file, example:NAME or a list, got 5"
         ):
             make(5)
+        with pytest.raises(TypeError, match="got the strategy AVG: give strategy='AVG'"):
+            make("AVG")
     for function in (rf.allocate, rf.try_allocate, rf.allocate_or_error, rf.owners, rf.try_owners):
         with pytest.raises(
             TypeError,

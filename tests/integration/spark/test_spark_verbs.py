@@ -43,7 +43,7 @@ def test_bulk_on_spark(spark, run, tmp_path):
     assert read(tmp_path / "plans").num_rows == 50
     more = ["--scenario", tmp_path / "s.json", "--worst", 2, "--no-file-job", "--show", "best"]
     code, out, err = run(*arguments, *more)
-    assert (code, "--overwrite to replace it" in err) == (1, True)
+    assert (code, "replace it with --overwrite" in err) == (1, True)
     code, out, _ = run(*arguments, *more, "--overwrite")
     assert code == 0
     assert out.splitlines()[-1].startswith("Parquet of best, AVG unless a row names another: ")

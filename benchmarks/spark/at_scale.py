@@ -5,8 +5,9 @@
     python benchmarks/spark/at_scale.py fleet --memory 1 --roads workers
 
 A master and two workers of one core run on this machine. Half of a worker's memory is its JVM's
-heap, and half is the bound of its Python worker's address space, so a task that needs more fails.
-Figures of tasks are those of Spark's event log.
+heap. From 2 GiB on the other half is the bound of its Python worker's address space, so a task that
+needs more fails; 512 MiB would not do for its libraries. Figures of tasks are those of Spark's event
+log.
 """
 
 import argparse
@@ -48,7 +49,6 @@ def session(master: str, gib: float, events: Path, task_bytes: int) -> Iterator[
     half = f"{int(gib * 512)}m"
     settings = {
         "spark.executor.memory": half,
-        "spark.executor.pyspark.memory": half,
         "spark.driver.memory": "2g",
         "spark.executorEnv.PYTHONPATH": str(ROOT),
         "spark.eventLog.enabled": "true",
@@ -59,6 +59,8 @@ def session(master: str, gib: float, events: Path, task_bytes: int) -> Iterator[
         "spark.sql.files.openCostInBytes": "0",
         "spark.ui.enabled": "false",
     }
+    if gib >= 2:
+        settings["spark.executor.pyspark.memory"] = half
     builder = SparkSession.builder.master(master)
     for name, value in settings.items():
         builder = builder.config(name, value)

@@ -393,7 +393,7 @@ def fits(shown, printed):
 def needs_spark(text):
     """Whether blocks of a page that are run use Spark."""
     return any(
-        b.language == "sql" or re.search("--spark|spark_udfs", b.text)
+        b.language == "sql" or re.search("--spark|spark_udfs|pyspark", b.text)
         for b in blocks_of(text)
         if not b.needs
     )

@@ -37,7 +37,6 @@ VARIABLES: Mapping[str, str] = {
     "_RMQALLOC_COMPLETE": "set by the scripts of rmqalloc completion",
     "RMQALLOC_CACHE": "building and tests: directory of what is costly to make",
     "RMQALLOC_DEBUG": "building: 1 adds bounds checks",
-    "RMQALLOC_EVERY_RELEASE": "tests: run on every release of Spark",
     "RMQALLOC_GO_CASES": "tests: cases to compare with client-go",
     "RMQALLOC_LIVE_LONG": "tests: more groups on a running cluster",
     "RMQALLOC_SEED": "tests: seed of random cases",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -22,7 +22,9 @@ from rmqalloc.fleet.arrow_columns import (
 )
 from rmqalloc.fleet.columns import lengths_of, offsets_of, utf8_of
 from rmqalloc.model import MAX_OF_ROW, MAX_OWNERS, MAX_ROWS
-from rmqalloc.scenarios.scenario import Change
+
+if TYPE_CHECKING:
+    from rmqalloc.scenarios.scenario import Change
 
 Counts = NDArray[np.int64]
 

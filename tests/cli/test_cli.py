@@ -212,7 +212,7 @@ def test_csv_for_a_program_keeps_names(run):
         ),
         (
             ["bulk", "-f", "x", "--out", "y", "--spark", "--table", "t"],
-            "give either an input or a table",
+            "give either --file or --table",
         ),
         (["bulk", "--out", "y"], "Missing option '--file'"),
         (["bulk", "--out", "y", "--spark"], "Missing option '--file'"),

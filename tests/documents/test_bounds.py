@@ -173,8 +173,9 @@ def test_rows_of_tables_take_as_many_queues():
     rows = [row(MAX_OF_ROW), row(MAX_OF_ROW, 1), row(MAX_OF_ROW + 1)]
     planned = plan_batch(pa.RecordBatch.from_pylist(rows), PlanSpec("AVG")).to_pylist()
     assert planned[0]["n_queues"] == MAX_OF_ROW
-    for one in planned[1:]:
-        assert f"{MAX_OF_ROW + 1} queues; at most {MAX_OF_ROW} can be planned" in one["err_msg"]
+    said = [unit["err_msg"] for unit in planned[1:]]
+    assert f"{MAX_OF_ROW + 1} queues; at most {MAX_OF_ROW} can be planned" in said[0]
+    assert f"must be an integer from 0 to {MAX_OF_ROW}, got {MAX_OF_ROW + 1}" in said[1]
     with pytest.raises(rmqalloc.FleetError, match=f"from 0 to {MAX_OF_ROW}, got {MAX_OF_ROW + 1}"):
         rmqalloc.Fleet.from_arrow(pa.Table.from_pylist([rows[2]]))
     counted = arrow_owners.allocate_arrays(

@@ -92,7 +92,7 @@ def test_what_a_plan_is_known_by():
     ("more", "variables", "said"),
     [
         ([], {"JAVA_HOME": "/nowhere"}, " but no Java was found (JAVA_HOME is /nowhere"),
-        (["--master", "nowhere"], {}, "Could not parse Master URL: 'nowhere'"),
+        (["--master", "nowhere"], {}, "Java gateway process exited"),
     ],
     ids=["no Java", "no master"],
 )

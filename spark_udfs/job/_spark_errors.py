@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import signal
-import subprocess
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -75,11 +75,12 @@ def _end_of_jvm(error: Exception) -> str:
             if is_cut
             else ""
         )
-    try:
-        # A connection breaks a moment before its process has ended.
-        code = process.wait(5 if is_cut or type(error) is Py4JError else 0)
-    except subprocess.TimeoutExpired:
-        return ""
+    # A connection breaks a moment before its process has ended.
+    until = time.monotonic() + (5 if is_cut or type(error) is Py4JError else 0)
+    while (code := process.poll()) is None:
+        if time.monotonic() >= until:
+            return ""
+        time.sleep(0.02)
     name = f"Spark's JVM, process {process.pid},"
     if code == -signal.SIGKILL:
         return f"{name} was killed, perhaps for lack of memory: see the log of the system (dmesg) or container"

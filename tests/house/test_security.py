@@ -71,7 +71,7 @@ def faults(source):
 def test_no_module_runs_data():
     assert {
         name: found for name, path in MODULES.items() if (found := faults(path.read_text("utf-8")))
-    } == dict.fromkeys(UNPICKLE, {"pickle"})
+    } == {name: {"pickle"} for name in UNPICKLE}
 
 
 def test_few_modules_start_programs_or_call_foreign_code_and_none_a_shell():

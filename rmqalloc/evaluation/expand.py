@@ -225,7 +225,7 @@ class NamedOwners:
     def n_bytes(self) -> NameBytes:
         """Return the bytes of both names of every queue."""
         brokers, ids = text_lengths(self.brokers), text_lengths(self.client_ids)
-        of_owners = np.append(ids, 0)  # the last is nobody's
+        of_owners = np.append(ids, 0)  # the last is for queues without an owner
         return NameBytes(
             int(brokers.max(initial=0) + ids.max(initial=0)),
             lambda: brokers[self.broker] + of_owners[self.client],

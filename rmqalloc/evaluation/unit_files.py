@@ -37,9 +37,8 @@ ROWS_PER_BATCH = 32_768
 _NO_VALUE = "__HIVE_DEFAULT_PARTITION__"  # what stands for null in the name of a directory
 _NEEDED = ("consumer_group", "topic", "client_ids")
 _AT_ONCE = 16  # requests to a store
-_AT_ONCE_ON_DISK = (
-    4  # each thread takes 72 MiB of the address space, which a Spark worker's bound counts
-)
+# A thread takes 72 MiB of addresses, which the bound of a Spark worker counts.
+_AT_ONCE_ON_DISK = 4
 
 Partition = tuple[tuple[str, str | None], ...]
 

@@ -145,8 +145,8 @@ def plan_table(
         Replace the plan that is there. From then until the new one is complete, the directory holds
         no plan.
     max_bad_fraction : float
-        If more of the plan's rows are bad, nothing is written. Below 1, units are checked in a pass
-        of their own.
+        If more of the plan's rows are bad, no row is written. Below 1, units are checked in a pass of
+        their own.
     n_worst : int
         Groups of each scenario in the summary.
     in_workers : bool, optional

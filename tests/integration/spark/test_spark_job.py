@@ -121,6 +121,33 @@ def test_the_summary_ranks_the_worst_first(fleet, tmp_path):
     )
 
 
+def test_the_driver_collects_no_more_of_the_worst_than_it_can_bear(
+    spark, fleet, tmp_path, monkeypatch
+):
+    """A plan that is read again is ranked in as few tasks as the bound allows."""
+    from spark_udfs.job import _plan_table as plan_table
+
+    done = job(fleet, tmp_path / "ranked-while-it-is-written", n_worst=4)
+    collected = []
+    real = plan_table.Digest.of_texts
+
+    def noted(texts, *arguments):
+        collected.append(len(texts))
+        return real(texts, *arguments)
+
+    monkeypatch.setattr(plan_table.Digest, "of_texts", noted)
+    monkeypatch.setattr(plan_table, "MAX_KEPT", 0)
+    spark.conf.set("spark.sql.files.maxPartitionBytes", "2000")
+    try:
+        for bound in (1_000_000, 1):
+            monkeypatch.setattr(plan_table, "MAX_COLLECTED", bound)
+            again = job(fleet, tmp_path / f"ranked-within-{bound}", n_worst=4)
+            assert again.summary == done.summary
+    finally:
+        spark.conf.unset("spark.sql.files.maxPartitionBytes")
+    assert collected[0] > 1 == collected[1]
+
+
 def test_names_in_the_summary_cannot_command_the_terminal(tmp_path, spark):
     (tmp_path / "fleet").mkdir()
     table = pa.Table.from_pylist([units.row("evil\x1b[2J\u202e")], schema=FLEET_SCHEMA)

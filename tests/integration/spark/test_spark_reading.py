@@ -85,7 +85,7 @@ def test_who_lists_and_what_pins_a_source(spark, fleet):
         [file.path, file.n_bytes, file.changed] for file in wanted.files
     ]
     alone = (source(fleet, options={"mergeSchema": "true"}), source("", table="t"))
-    assert [found_files(other, spark) for other in alone] == [None] * 2
+    assert [found_files(unlisted, spark) for unlisted in alone] == [None] * 2
     assert found_files(source(fleet, format="orc"), spark) is None
     assert identity(alone[1], spark) is None
 

@@ -208,8 +208,8 @@ def test_another_plan_needs_overwrite(fleet, tmp_path, capsys):
     before = files_in(out)
     assert report(fleet, out) == 1
     assert (
-        f"holds another plan, {first.plan_id}; give another directory, or --overwrite"
-        in capsys.readouterr().err
+        f"holds another plan, {first.plan_id}; give another directory, "
+        "or replace it with --overwrite (overwrite=True)" in capsys.readouterr().err
     )
     assert files_in(out) == before
     second = job(fleet, out, SPECS[0], overwrite=True)

@@ -68,7 +68,7 @@ _ON_SPARK = (
         "--max-bad-fraction",
         type=Amount(0, 1),
         metavar="F",
-        help="Fail, and write nothing, if more of the plan's rows are bad.",
+        help="Fail, and write no plan, if more than this fraction of the rows is bad.",
     ),
     click.option(
         "--worst",

@@ -30,7 +30,7 @@ N_FILES = 3
 
 @pytest.fixture(autouse=True)
 def few_partitions(request):
-    """A shuffle of a small table has two partitions, in streams too, which do not adapt theirs."""
+    """A shuffle of a small table has two partitions, also in streams, whose shuffles Spark does not adapt."""
     if "spark" in request.fixturenames:
         spark = request.getfixturevalue("spark")
         before = spark.conf.get("spark.sql.shuffle.partitions")

@@ -6,8 +6,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from rmqalloc.dataclass import dataclass
 from rmqalloc.evidence.inferred_strategies import StrategyFit
 from rmqalloc.evidence.views.group_views import GroupViews
 from rmqalloc.evidence.views.reported import ReportedOwners

@@ -5,7 +5,7 @@ something asks for it.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from itertools import chain
 from typing import NamedTuple
 
@@ -13,6 +13,7 @@ from rmqalloc.audit._audited_group import AuditedGroup, PlannedOwners
 from rmqalloc.audit._group_signs import signs_of
 from rmqalloc.audit._owner_signs import ComputedOwners
 from rmqalloc.audit._signs import OF_OWNERS, Sign
+from rmqalloc.dataclass import dataclass
 from rmqalloc.evaluation.groups_with_views import laid_groups
 from rmqalloc.evidence import Known
 from rmqalloc.evidence.client_method import open_doubt

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator
-from dataclasses import dataclass
 
 from rmqalloc.audit._audited_group import AuditedGroup
 from rmqalloc.audit._signed_groups import SignedGroup
 from rmqalloc.audit._signs import NONE, OF_OWNERS
+from rmqalloc.dataclass import dataclass
 from rmqalloc.errors import ArgumentError, ArgumentTypeError
 from rmqalloc.evidence.views.unit_views import UnitViews
 from rmqalloc.model import MessageQueue
@@ -18,7 +18,7 @@ SEVERITIES = ("error", "warning", "note")
 """Most severe first."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Finding:
     """One fault, with exactly the queues and clients that it concerns.
 
@@ -63,7 +63,7 @@ class Finding:
         return self.rule, self.consumer_group, self.topic, self.queues, self.clients, subject
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Fault:
     """What a rule says of a group; `Rule.findings` adds the rule's id and the group's name.
 
@@ -94,7 +94,7 @@ Find = Callable[[AuditedGroup], Iterator[Fault]]
 FindInCluster = Callable[[Snapshot], Iterator[Fault]]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Rule:
     """One thing to look for, declared by `rule` above the function that looks for it.
 

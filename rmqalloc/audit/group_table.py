@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import pyarrow as pa
@@ -24,6 +23,7 @@ from rmqalloc.audit.finding import SEVERITIES
 from rmqalloc.audit.findings import Findings
 from rmqalloc.audit.not_known import not_known_kinds
 from rmqalloc.audit.reach import reach_of
+from rmqalloc.dataclass import dataclass
 from rmqalloc.documents.memory import no_collection
 from rmqalloc.evidence import Known
 from rmqalloc.evidence.views.without_owners import sharing_of

@@ -9,7 +9,7 @@ that a strategy divides.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 from itertools import chain
 from typing import ClassVar
@@ -22,6 +22,7 @@ import pyarrow.compute as pc
 from rmqalloc.audit._queue_rows import QueueRows, exact_sums, nulls_where, queue_rows
 from rmqalloc.audit._signed_groups import ChosenGroups, SignedGroup, chosen_groups
 from rmqalloc.audit.reach import reach_of
+from rmqalloc.dataclass import dataclass
 from rmqalloc.documents.memory import no_collection
 from rmqalloc.evaluation.differing import evidence_known
 from rmqalloc.evidence import Evidence, Known

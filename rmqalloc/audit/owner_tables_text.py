@@ -5,7 +5,6 @@ nobody reads them.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import groupby
 from typing import IO, Any
 
@@ -17,6 +16,7 @@ from rmqalloc.audit._queue_rows import WORST, QueueRows, exact_sums, numbered
 from rmqalloc.audit.owner_tables import CurrentOwners
 from rmqalloc.audit.reach import queue_ranges
 from rmqalloc.audit.reach_reasons import REASONS
+from rmqalloc.dataclass import dataclass
 from rmqalloc.fleet.columns import distinct
 from rmqalloc.model import MessageQueue
 from rmqalloc.ownership.reader_sets import Keys
@@ -55,7 +55,7 @@ def owners_lines(
     return _DRAWN[by](found, file, top or _SHOWN)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _Line:
     """Queues of a topic of which the same is to be said."""
 

@@ -10,7 +10,7 @@ answer, which is given without a look at its queues.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import chain, repeat
 from typing import NamedTuple
 
@@ -20,6 +20,7 @@ from rmqalloc.audit._signed_groups import SignedGroup
 from rmqalloc.audit._signs import Sign
 from rmqalloc.audit._written import WrittenBrokers, WrittenTopic
 from rmqalloc.audit.reach_reasons import REASONS
+from rmqalloc.dataclass import dataclass
 from rmqalloc.evidence.views.unit_views import Ids, UnitViews
 from rmqalloc.model import LMQ_PREFIX, RETRY_PREFIX, MessageQueue
 from rmqalloc.ownership.queue_states import BROKER_SILENT, COMPUTED, REPORTED, UNKNOWN
@@ -34,7 +35,7 @@ SomeQueues = Sequence[MessageQueue]
 """Queues in Java's order."""
 
 
-@dataclass(eq=False, slots=True)
+@dataclass(eq=False)
 class Answer:
     """Who reads some queues of a topic, or why nobody does.
 

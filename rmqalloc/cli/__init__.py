@@ -5,6 +5,8 @@ Results go to standard output; notes, progress and errors to standard error.
 The verbs, and what exit codes mean for each of them: `rmqalloc.cli._verbs`.
 """
 
+import gc
+import os
 import sys
 from collections.abc import Sequence
 
@@ -32,11 +34,20 @@ def _may_start_spark() -> bool:
     return not {"--spark", "doctor"}.isdisjoint(sys.argv)
 
 
+def _start_sooner() -> None:
+    """Collect cycles, of which a command makes few, more seldom than the modules it imports would
+    have it; let numpy start no threads for linear algebra.
+    """
+    gc.set_threshold(100_000)
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code; what the console script calls, without arguments."""
     if argv is None and not _may_start_spark():  # the process is rmqalloc's alone
         sys.meta_path.insert(0, _NoPandas)
         lazy.is_command = True
+        _start_sooner()
     try:
         import click  # noqa: F401
     except ImportError:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from math import inf
 from typing import TYPE_CHECKING
 
@@ -20,6 +20,7 @@ from rmqalloc.cli._left_out import weak_code
 from rmqalloc.cli._options import OUTPUTS, option
 from rmqalloc.cli._sink import print_notes, remember
 from rmqalloc.cli._snapshot_input import snapshot_of, snapshot_options
+from rmqalloc.dataclass import dataclass
 from rmqalloc.documents import STDIN
 from rmqalloc.text import did_you_mean
 

@@ -5,7 +5,6 @@ wrong.
 from __future__ import annotations
 
 import functools
-import inspect
 import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -37,9 +36,9 @@ def bundle(
     """Add options, the last one first in the help; the command gets the result of ``make`` over
     them as one argument.
 
-    ``takes`` names them where the parameters of ``make`` do not.
+    ``takes`` names them where the annotations of ``make`` do not.
     """
-    takes = tuple(takes or inspect.signature(make).parameters)
+    takes = tuple(takes or make.__annotations__)
 
     @functools.wraps(command)
     def bundled(**given: Any) -> Any:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from rmqalloc.cli._sink import print_notes, printed_words
+from rmqalloc.dataclass import dataclass
 from rmqalloc.lazy import lazy_property
 from rmqalloc.text import harmless
 

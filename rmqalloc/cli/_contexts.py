@@ -19,12 +19,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 from pathlib import Path
 from typing import Annotated, Any
 
 import click
 
+from rmqalloc.dataclass import dataclass
 from rmqalloc.documents import DocumentError, read_document
 from rmqalloc.documents.fields import Duration, FieldError, Number, Text, Texts, Whole
 from rmqalloc.documents.records import MappingOf, Maybe, document_schema, record

@@ -6,7 +6,7 @@ import json
 import sys
 import time
 import warnings
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import click
@@ -25,6 +25,7 @@ from rmqalloc.cli._snapshot_input import (
     snapshot_options,
     strategy_known_option,
 )
+from rmqalloc.dataclass import dataclass
 from rmqalloc.snapshot.snapshot import sources_entry
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import os
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
@@ -15,6 +15,7 @@ from rmqalloc.cli._choices import Command, bundle, is_given
 from rmqalloc.cli._environment import CONTEXT
 from rmqalloc.cli._options import option
 from rmqalloc.cli._sink import ChangingLine, say, tell
+from rmqalloc.dataclass import dataclass
 from rmqalloc.errors import ArgumentError
 
 if TYPE_CHECKING:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
@@ -15,6 +15,7 @@ from rmqalloc.cli._options import option
 from rmqalloc.cli._sink import print_notes, say, tell
 from rmqalloc.cli._snapshot_input import evidence_options, known_by_options
 from rmqalloc.cli._strategy_options import NamedStrategy, strategy_option
+from rmqalloc.dataclass import dataclass
 
 if TYPE_CHECKING:
     from rmqalloc.evidence import Known

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +23,7 @@ from rmqalloc.cli._planning import (
 from rmqalloc.cli._sink import draw, print_notes
 from rmqalloc.cli._snapshot_input import snapshot_options, strategy_known_option
 from rmqalloc.cli._table_options import TableOptions, table_options
+from rmqalloc.dataclass import dataclass
 from rmqalloc.results.and_more import first_of
 
 if TYPE_CHECKING:

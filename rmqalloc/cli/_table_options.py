@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -15,6 +14,7 @@ import click
 from rmqalloc.cli._choices import Choice, Command, Count, bundle
 from rmqalloc.cli._options import OUTPUTS, option
 from rmqalloc.cli._sink import print_notes, say_lines
+from rmqalloc.dataclass import dataclass
 
 if TYPE_CHECKING:
     import pyarrow as pa

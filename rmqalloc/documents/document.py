@@ -5,10 +5,10 @@ the file.
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from rmqalloc.dataclass import dataclass
 from rmqalloc.documents import json_text, yaml_text
 from rmqalloc.documents.document_errors import DocumentError, TextError
 from rmqalloc.documents.source import Source, read_source
@@ -22,7 +22,7 @@ SCHEMA = "$schema"
 _LANGUAGES = {"json": json_text, "yaml": yaml_text}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Document:
     """Data of a file.
 

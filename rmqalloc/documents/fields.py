@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence, Set
-from dataclasses import dataclass
 from typing import Any, Protocol
 
+from rmqalloc.dataclass import dataclass
 from rmqalloc.documents.document_errors import DocumentError, shown
 from rmqalloc.model import MAX_TEXT_BYTES, MOST_MEMBERS
 

@@ -12,12 +12,13 @@ import re
 import types
 from collections import deque
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass
+from dataclasses import MISSING, Field, field, fields, is_dataclass
 from functools import cache
 from itertools import chain, islice, repeat, starmap
 from operator import itemgetter
 from typing import Any, ClassVar, Union, get_args, get_origin, get_type_hints
 
+from rmqalloc.dataclass import dataclass
 from rmqalloc.documents.document import SCHEMA
 from rmqalloc.documents.document_errors import known_names, shown
 from rmqalloc.documents.fields import (

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import sys
 import zlib
-from dataclasses import dataclass
 from pathlib import Path
 
+from rmqalloc.dataclass import dataclass
 from rmqalloc.documents import read_budget
 from rmqalloc.documents.document_errors import DocumentError
 
@@ -18,7 +18,7 @@ _GZIP = zlib.MAX_WBITS | 16
 _BOMS = {b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16"}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Source:
     """The content of one file.
 

@@ -9,12 +9,13 @@ raises.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from rmqalloc.dataclass import dataclass
 from rmqalloc.errors import ArgumentError
 from rmqalloc.evaluation.batch_sizes import MAX_NAME_BYTES, MAX_TEXT_OF_COLUMN, Sizes
 from rmqalloc.evaluation.carried import check_carried, with_carried

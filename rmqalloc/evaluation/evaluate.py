@@ -21,12 +21,12 @@ the last before a scenario that cures them.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rmqalloc.dataclass import dataclass
 from rmqalloc.evaluation._equivalence import EquivalenceClasses
 from rmqalloc.evaluation.assigner import Assigner, Owners, owners_of_units
 from rmqalloc.evaluation.balance import balance, cross_room

@@ -4,7 +4,7 @@ disturbs another.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import IntEnum
 from itertools import pairwise
 from typing import NamedTuple
@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from rmqalloc.dataclass import dataclass
 from rmqalloc.errors import ArgumentError
 from rmqalloc.evaluation.row_strategies import (
     OF_TABLES,

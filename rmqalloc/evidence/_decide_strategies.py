@@ -11,10 +11,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
+from rmqalloc.dataclass import dataclass
 from rmqalloc.documents.memory import no_collection
 from rmqalloc.evidence._inferred_rooms import RoomFit, placed_groups
 from rmqalloc.evidence.client_method import (

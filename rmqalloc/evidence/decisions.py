@@ -32,10 +32,10 @@ rollouts, which do not. "No client" is of groups that divide queues, where no ch
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
 
+from rmqalloc.dataclass import dataclass
 from rmqalloc.evidence.client_method import (
     brokers_differ,
     divides,

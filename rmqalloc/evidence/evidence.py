@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
 from math import floor
@@ -14,6 +13,7 @@ from typing import ClassVar
 
 import pyarrow as pa
 
+from rmqalloc.dataclass import dataclass
 from rmqalloc.errors import ArgumentError
 from rmqalloc.evidence.client_method import are_plain, known_by_client
 from rmqalloc.evidence.method import Method

@@ -6,9 +6,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Annotated, Any, NamedTuple
 
+from rmqalloc.dataclass import dataclass
 from rmqalloc.documents import DocumentError, read_document
 from rmqalloc.documents.fields import FieldError, Text
 from rmqalloc.documents.records import MappingOf, document_schema, record

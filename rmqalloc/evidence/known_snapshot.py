@@ -9,9 +9,10 @@ and that is what was given.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, TypeVar
 
+from rmqalloc.dataclass import dataclass
 from rmqalloc.evidence._decide_strategies import decided
 from rmqalloc.evidence.decisions import Decisions, Verb
 from rmqalloc.evidence.evidence import evidence_of

@@ -5,12 +5,13 @@ of a snapshot.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rmqalloc.dataclass import dataclass
 from rmqalloc.fleet import Fleet
 from rmqalloc.fleet.checked_columns import replaced
 from rmqalloc.fleet.columns import Strings, ranges

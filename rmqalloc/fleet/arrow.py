@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from rmqalloc.dataclass import dataclass
 from rmqalloc.errors import ArgumentError, ArgumentTypeError
 from rmqalloc.fleet.arrow_columns import Column, Places
 from rmqalloc.fleet.columns import (

@@ -4,13 +4,13 @@ chunked, sliced or null.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from rmqalloc.dataclass import dataclass
 from rmqalloc.errors import ArgumentError, ArgumentTypeError
 from rmqalloc.fleet.checked_columns import check_offsets
 from rmqalloc.fleet.columns import Index, Offsets, Strings, offsets_of

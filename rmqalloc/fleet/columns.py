@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rmqalloc._engine import ragged, strings
+from rmqalloc.dataclass import dataclass
 from rmqalloc.fleet.checked_columns import check_text, unchecked
 from rmqalloc.fleet.positions import position, positions
 from rmqalloc.lazy import lazy_property

@@ -5,12 +5,12 @@ from __future__ import annotations
 import weakref
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rmqalloc.dataclass import dataclass
 from rmqalloc.errors import ArgumentTypeError
 from rmqalloc.fleet.checked_columns import check_kind, check_rows, replaced, unchecked
 from rmqalloc.fleet.columns import Index, Offsets, Strings, offsets_of, ranges

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
+from rmqalloc.dataclass import dataclass
 from rmqalloc.fleet.columns import Index, Offsets, list_positions, offsets_of
 from rmqalloc.fleet.lists import ClientLists
 from rmqalloc.lazy import lazy_property

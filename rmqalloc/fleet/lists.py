@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rmqalloc._engine import ragged, strings
+from rmqalloc.dataclass import dataclass
 from rmqalloc.errors import ArgumentError
 from rmqalloc.fleet.checked_columns import check_ends, check_kind, check_vector, unchecked
 from rmqalloc.fleet.columns import (

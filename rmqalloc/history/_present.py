@@ -8,9 +8,9 @@ of before, and not known.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Set
-from dataclasses import dataclass
 from typing import NamedTuple
 
+from rmqalloc.dataclass import dataclass
 from rmqalloc.history._database import BROKERS, GROUP, TOPIC, in_ms
 from rmqalloc.history._documents import (
     brokers_text,

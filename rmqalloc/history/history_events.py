@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import groupby, islice
 from typing import IO, Any, ClassVar, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from rmqalloc.dataclass import dataclass
 from rmqalloc.results import TableResult, drawn
 from rmqalloc.results.and_more import more
 from rmqalloc.results.renderer import NOTHING, duration, text_table

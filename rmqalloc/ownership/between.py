@@ -5,12 +5,13 @@ gains and loses.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rmqalloc.dataclass import dataclass
 from rmqalloc.fleet.columns import Index, among
 from rmqalloc.lazy import lazy_property
 from rmqalloc.ownership.reader_sets import ABSENT, Keys, Mask, Numbers, Readers, ReaderSets

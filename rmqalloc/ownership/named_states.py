@@ -7,13 +7,14 @@ the same in each.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from rmqalloc.dataclass import dataclass
 from rmqalloc.fleet.columns import Index, among
 from rmqalloc.lazy import lazy_property
 from rmqalloc.ownership.between import Between, aligned

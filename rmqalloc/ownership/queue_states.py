@@ -52,9 +52,9 @@ id, one answers for all: silent ones that take what it reports own it too.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
+from rmqalloc.dataclass import dataclass
 from rmqalloc.evidence.client_method import open_doubt
 from rmqalloc.evidence.views.group_views import GroupViews, seen_queues
 from rmqalloc.evidence.views.reported import ReportedOwners

@@ -8,13 +8,13 @@ are picked by the same rows.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import chain, islice, pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rmqalloc.dataclass import dataclass
 from rmqalloc.evaluation.assigner import owners_of_units
 from rmqalloc.evaluation.balance import loads
 from rmqalloc.evaluation.evaluate import EvaluatedUnits, ScenarioState

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import IO, Any, ClassVar
 
 import pyarrow as pa
 
+from rmqalloc.dataclass import dataclass
 from rmqalloc.errors import ArgumentError
 from rmqalloc.evaluation.assigner import MAX_POINTS
 from rmqalloc.evidence import Known, Verb

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rmqalloc.dataclass import dataclass
 from rmqalloc.documents import DocumentError, read_document
 from rmqalloc.documents.fields import FieldError, Number, Text, Whole
 from rmqalloc.documents.records import Maybe, document_schema, record

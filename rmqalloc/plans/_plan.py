@@ -6,12 +6,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from operator import attrgetter
 from typing import Any, ClassVar, NamedTuple
 
 import pyarrow as pa
 
+from rmqalloc.dataclass import dataclass
 from rmqalloc.evidence import EVIDENCE_SCHEMA
 from rmqalloc.lazy import lazy_property
 from rmqalloc.ownership.unit_figures import UNITS_SCHEMA

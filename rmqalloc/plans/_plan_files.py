@@ -5,11 +5,12 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Annotated, Any
 
 import pyarrow as pa
 
+from rmqalloc.dataclass import dataclass
 from rmqalloc.documents import DocumentError, parse, read_source
 from rmqalloc.documents.fields import Number, Text
 from rmqalloc.documents.records import (

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
+from rmqalloc.dataclass import dataclass
 from rmqalloc.evidence import Known, known
 from rmqalloc.model import RETRY_PREFIX
 from rmqalloc.plans.plan_writing import canonical

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from rmqalloc.dataclass import dataclass
 from rmqalloc.evaluation.differing import evidence_known
 from rmqalloc.evaluation.evaluate import ScenarioState
 from rmqalloc.evaluation.figures_table import words_column

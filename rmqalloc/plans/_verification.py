@@ -19,12 +19,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import chain
 from typing import IO, Any
 
 import numpy as np
 
+from rmqalloc.dataclass import dataclass
 from rmqalloc.documents import DocumentError
 from rmqalloc.documents.fields import FieldError
 from rmqalloc.documents.records import record

@@ -2,10 +2,12 @@
 per release line.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
+
+from rmqalloc.dataclass import dataclass
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Profile:
     """What a release does; the defaults are those of 5.5. Times are in milliseconds.
 

@@ -16,13 +16,13 @@ cells
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rmqalloc.dataclass import dataclass
 from rmqalloc.evaluation.assigner import Assigner
 from rmqalloc.fleet import Fleet
 from rmqalloc.fleet.checked_columns import replaced

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import ClassVar
 
 import pyarrow as pa
 
+from rmqalloc.dataclass import dataclass
 from rmqalloc.results import TableResult
 from rmqalloc.results.schemas import columns
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from reprlib import repr as shown
 from typing import Any, ClassVar, get_args
 
+from rmqalloc.dataclass import dataclass
 from rmqalloc.documents.fields import Params, ScenarioError, Text, Texts, Whole
 from rmqalloc.documents.records import Checked, by_name, needed, optional
 from rmqalloc.errors import Error

@@ -15,10 +15,10 @@ import re
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator, MutableMapping
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any
 
+from rmqalloc.dataclass import dataclass
 from rmqalloc.errors import ArgumentError
 from rmqalloc.service.problems import MEDIA_TYPE, problem
 

@@ -12,13 +12,14 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.acero  # before threads: `group_by` imports it
 import pyarrow.compute as pc
 
+from rmqalloc.dataclass import dataclass
 from rmqalloc.results.renderer import encodable
 from rmqalloc.service.readings import Readings, ServedState, replicas_of
 from rmqalloc.service.tallies import GroupTally

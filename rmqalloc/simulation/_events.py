@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from reprlib import repr as shown
 from typing import Any
 
+from rmqalloc.dataclass import dataclass
 from rmqalloc.documents.fields import (
     Duration,
     FieldError,

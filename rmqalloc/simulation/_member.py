@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from random import Random
 from typing import Any
 
+from rmqalloc.dataclass import dataclass
 from rmqalloc.model import MessageQueue
 from rmqalloc.rebalance import (
     ClientIdentity,

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from rmqalloc.dataclass import dataclass
 from rmqalloc.simulation._messages import Flow, Reading
 from rmqalloc.simulation._timeline import Timeline
 from rmqalloc.strategies import Strategy

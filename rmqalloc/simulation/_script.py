@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import chain
 from reprlib import repr as shown
 from typing import Any
 
+from rmqalloc.dataclass import dataclass
 from rmqalloc.documents import read_document
 from rmqalloc.documents.fields import Milliseconds, ScenarioError
 from rmqalloc.documents.records import document_schema

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from rmqalloc.dataclass import dataclass
 from rmqalloc.documents.fields import (
     Duration,
     FieldError,
@@ -148,7 +148,7 @@ class GroupPart(WithStrategy):
         QueueRate(), 100, "Messages that a client consumes of one queue."
     )
     server_assignment: bool = optional(Truth(), False, "Brokers divide the queues (5.x).")
-    subscription_group: GroupSettings | None = optional(  # noqa: RUF009
+    subscription_group: GroupSettings | None = optional(
         Part(GroupSettings),
         says="Its configuration on all brokers from the start; made by its first heartbeat if left out.",
     )

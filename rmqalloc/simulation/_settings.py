@@ -5,10 +5,11 @@ and changed in it.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import Any, ClassVar
 
 from rmqalloc.broker import Broker, RequestMode
+from rmqalloc.dataclass import dataclass
 from rmqalloc.documents.fields import (
     Duration,
     Milliseconds,

@@ -9,7 +9,7 @@ only ignore it. What an event leaves open (how many clients, in which order) is 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from heapq import heappop, heappush
 from itertools import islice
@@ -17,6 +17,7 @@ from random import Random
 from reprlib import repr as shown
 from typing import Any, NamedTuple, NoReturn
 
+from rmqalloc.dataclass import dataclass
 from rmqalloc.documents.fields import MAX_DURATION, Milliseconds, ScenarioError
 from rmqalloc.model import new_id
 from rmqalloc.remoting.clock import CHANNEL_EXPIRY, CHANNEL_SCAN, HEARTBEAT, REBALANCE, ROUTE_POLL

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
@@ -11,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rmqalloc._engine import md5, ring
+from rmqalloc.dataclass import dataclass
 from rmqalloc.fleet import Fleet
 from rmqalloc.fleet.columns import Index, Offsets, Strings, distinct, offsets_of, ranges
 from rmqalloc.lazy import lazy_property

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from rmqalloc.audit import CurrentOwners
+from rmqalloc.dataclass import dataclass
 from rmqalloc.evidence.views.without_owners import sharing_of
 from rmqalloc.model import MessageQueue
 from rmqalloc.snapshot.live.rereading import ClusterReading, GroupAges

@@ -17,6 +17,7 @@ NAMES = "check compare diff explain fetch groups plan read recommend rollout sho
 VERBS = NAMES.split()
 AT_IMPORT = {
     "_engine",
+    "dataclass",
     "lazy",
     "text",
     "version",

@@ -280,7 +280,7 @@ print(*strategy("AVG").assign_fleet(Fleet.from_groups([("g", "t", queues, ["x", 
 # Rooms whose objects threads share, above them all that is reached from a fleet. A child that is
 # forked while another thread holds a lock waits for it forever, and Spark's Python daemon forks.
 WITHOUT_LOCKS = (
-    *("model", "lazy", "text", "_engine", "fleet", "strategies", "evidence", "report"),
+    *("model", "lazy", "dataclass", "text", "_engine", "fleet", "strategies", "evidence", "report"),
     *("scenarios", "evaluation", "ownership.transitions", "plans", "audit", "rollouts"),
 )
 LOCKS = {

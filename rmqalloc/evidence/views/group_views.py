@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from rmqalloc.dataclass import dataclass
 from rmqalloc.evidence.client_method import is_served, method_of
 from rmqalloc.evidence.method import DEFAULT_STRATEGY, Method
 from rmqalloc.evidence.other_dialects import dialects_in

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from rmqalloc.dataclass import dataclass
 from rmqalloc.evidence.method import Method
 from rmqalloc.model import MessageQueue
 from rmqalloc.strategies.dialects import JAVA
@@ -13,7 +14,7 @@ Shares = dict[str, set[MessageQueue]]
 """Queues by client id."""
 
 
-@dataclass(eq=False, slots=True)
+@dataclass(eq=False)
 class View:
     """The queues, the client list and the strategy that some clients of a group have for one topic."""
 

@@ -11,13 +11,14 @@ strategy that is to come, have rows of their own, too.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import chain
 from operator import attrgetter
 from typing import Any
 
 import pyarrow as pa
 
+from rmqalloc.dataclass import dataclass
 from rmqalloc.evidence.client_method import are_plain, divide_otherwise, method_of
 from rmqalloc.evidence.other_dialects import (
     DialectDifferences,

@@ -9,13 +9,14 @@ w] is distributed as ``U - w``.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import combinations
 from math import factorial, prod
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rmqalloc.dataclass import dataclass
 from rmqalloc.errors import ArgumentError
 from rmqalloc.remoting import DEFAULT_PROFILE, Profile, clock
 

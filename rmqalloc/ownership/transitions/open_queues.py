@@ -20,12 +20,13 @@ of the last client which gets a queue being informed so late.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rmqalloc.dataclass import dataclass
 from rmqalloc.ownership.transitions._worst_moment import Graphs, Worst, worst_moments
 from rmqalloc.ownership.transitions.handovers import Mask, OpenQueues
 from rmqalloc.ownership.transitions.notification_delay import NotificationDelay

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 import pyarrow as pa
 
+from rmqalloc.dataclass import dataclass
 from rmqalloc.plans.diffs._changes_between import CHANGES_SCHEMA
 from rmqalloc.results import TableResult
 from rmqalloc.results.schemas import columns

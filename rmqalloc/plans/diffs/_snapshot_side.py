@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from rmqalloc.dataclass import dataclass
 from rmqalloc.evaluation.row_check import ErrCode
 from rmqalloc.evidence import Known, Verb, known
 from rmqalloc.evidence.client_method import divides, known_by_client

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
 
+from rmqalloc.dataclass import dataclass
 from rmqalloc.evidence import Known
 from rmqalloc.fleet.columns import ranges
 from rmqalloc.model import RETRY_PREFIX

@@ -5,12 +5,13 @@ group.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import IO, Any, ClassVar, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from rmqalloc.dataclass import dataclass
 from rmqalloc.model import MessageQueue
 from rmqalloc.results import TableResult
 from rmqalloc.results.and_more import more, named

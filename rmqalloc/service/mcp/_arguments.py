@@ -5,9 +5,9 @@ assistants see.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from rmqalloc.dataclass import dataclass
 from rmqalloc.documents.document_errors import shown
 from rmqalloc.documents.fields import FieldError, Text, Truth, Whole
 from rmqalloc.documents.records import Checked, needed, optional

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import rmqalloc
+from rmqalloc.dataclass import dataclass
 from rmqalloc.errors import ArgumentError
 from rmqalloc.snapshot.files import read_snapshots
 from rmqalloc.snapshot.matching import ALL

@@ -4,9 +4,9 @@ The command line reads them as ``example:NAME`` wherever it reads such a file, a
 example`` lists and prints them.
 """
 
-from dataclasses import dataclass
 from pathlib import Path
 
+from rmqalloc.dataclass import dataclass
 from rmqalloc.errors import Error
 from rmqalloc.text import did_you_mean, printable
 
@@ -20,7 +20,7 @@ class ExampleError(Error, ValueError):
     """There is no example of a name, or it is of another kind; the message lists those there are."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Example:
     """One example.
 

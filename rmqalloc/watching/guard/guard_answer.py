@@ -5,11 +5,12 @@ rests on.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import IO, Any, ClassVar, NamedTuple
 
 import pyarrow as pa
 
+from rmqalloc.dataclass import dataclass
 from rmqalloc.results import TableResult
 from rmqalloc.results.and_more import first_of
 from rmqalloc.results.schemas import columns

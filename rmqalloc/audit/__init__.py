@@ -19,15 +19,18 @@ list that a broker gave it. Where these views differ, queues are unowned or doub
     each.
 """
 
-from rmqalloc.audit._check import check_snapshot
-from rmqalloc.audit._rules import RULES
-from rmqalloc.audit.finding import SEVERITIES, Finding, Rule
-from rmqalloc.audit.findings import Findings
-from rmqalloc.audit.group_table import GroupList, group_list
-from rmqalloc.audit.group_table_text import group_lines as _group_lines  # noqa: F401
-from rmqalloc.audit.owner_tables import CurrentOwners, current_owners
-from rmqalloc.audit.owner_tables_text import owners_lines as _owners_lines  # noqa: F401 - so that results can draw themselves
-from rmqalloc.audit.rules_planned import owners_after
+from typing import TYPE_CHECKING
+
+from rmqalloc.lazy import import_ahead, imported_on_use
+
+if TYPE_CHECKING:
+    from rmqalloc.audit._check import check_snapshot
+    from rmqalloc.audit._rules import RULES
+    from rmqalloc.audit.finding import SEVERITIES, Finding, Rule
+    from rmqalloc.audit.findings import Findings
+    from rmqalloc.audit.group_table import GroupList, group_list
+    from rmqalloc.audit.owner_tables import CurrentOwners, current_owners
+    from rmqalloc.audit.rules_planned import owners_after
 
 __all__ = [
     "RULES",
@@ -42,3 +45,17 @@ __all__ = [
     "group_list",
     "owners_after",
 ]
+
+_NAMES = {
+    "_check": ("check_snapshot",),
+    "_rules": ("RULES",),
+    "finding": ("SEVERITIES", "Finding", "Rule"),
+    "findings": ("Findings",),
+    "group_table": ("GroupList", "group_list"),
+    "group_table_text": (),
+    "owner_tables": ("CurrentOwners", "current_owners"),
+    "owner_tables_text": (),
+    "rules_planned": ("owners_after",),
+}
+__getattr__ = imported_on_use(__name__, _NAMES)
+import_ahead(*(f"{__name__}.{module}" for module in _NAMES))

@@ -75,6 +75,7 @@ class GroupList(TableResult):
 
     TABLES: ClassVar = ("groups",)
     NOTES: ClassVar = ()
+    _drawn_by: ClassVar = "rmqalloc.audit.group_table_text"
 
     groups: pa.Table
     findings: Findings

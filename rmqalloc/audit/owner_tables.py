@@ -16,7 +16,6 @@ from typing import ClassVar
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.acero  # before threads: `group_by` imports it
 import pyarrow.compute as pc
 
 from rmqalloc.audit._queue_rows import QueueRows, exact_sums, nulls_where, queue_rows
@@ -28,7 +27,7 @@ from rmqalloc.evaluation.differing import evidence_known
 from rmqalloc.evidence import Evidence, Known
 from rmqalloc.fleet.arrow_columns import hosts_of
 from rmqalloc.fleet.columns import distinct, offsets_of
-from rmqalloc.lazy import lazy_property
+from rmqalloc.lazy import import_ahead, lazy_property
 from rmqalloc.model import clients_meant, host_of
 from rmqalloc.ownership.queue_states import COMPUTED, REPORTED, UNKNOWN
 from rmqalloc.ownership.reader_sets import Keys
@@ -37,6 +36,8 @@ from rmqalloc.results.renderer import order_of
 from rmqalloc.results.schemas import columns
 from rmqalloc.snapshot.matching import ALL, no_match
 from rmqalloc.snapshot.snapshot import Snapshot
+
+import_ahead("pyarrow.acero")  # which `group_by` imports
 
 OWNING_CLIENTS_SCHEMA = columns(
     "consumer_group client_id host: string",
@@ -84,6 +85,7 @@ class CurrentOwners(TableResult):
 
     TABLES: ClassVar = ("queues", "clients", "hosts")
     NOTES: ClassVar = ()
+    _drawn_by: ClassVar = "rmqalloc.audit.owner_tables_text"
 
     rows: QueueRows
     evidence: Evidence

@@ -159,6 +159,7 @@ class Plan(TableResult):
     """
 
     TABLES: ClassVar = ("units", "groups", "clients", "queues")
+    _drawn_by: ClassVar = "rmqalloc.plans.plan_text"
 
     units: pa.Table
     scenarios: tuple[Scenario, ...]

@@ -5,22 +5,26 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any, TypeAlias
 from urllib.parse import quote
 
 from rmqalloc.audit import RULES, Finding, Findings
 from rmqalloc.documents import STDIN
+from rmqalloc.lazy import import_ahead
 from rmqalloc.report.formats import OUTPUTS as TABLE_OUTPUTS
 from rmqalloc.report.formats import write_table
-from rmqalloc.report.html._check_page import check_page
 from rmqalloc.results.renderer import encodable
-from rmqalloc.snapshot.files.group_lines import Place
 from rmqalloc.version import __version__
+
+if TYPE_CHECKING:
+    from rmqalloc.snapshot.files.group_lines import Place
+
+import_ahead("rmqalloc.report.html._check_page")
 
 OUTPUTS = (*TABLE_OUTPUTS, "sarif")
 """What ``output`` can be."""
 
-Places = Mapping[str, Place]
+Places: TypeAlias = "Mapping[str, Place]"
 """File, line and column of consumer groups."""
 
 _FOR_PEOPLE = ("table", "wide", "csv", "md", "html")
@@ -78,7 +82,7 @@ def write_findings(
         "wide": lambda: findings.text(most=None),
         "json": lambda: _dumped(findings.to_dict()),
         "sarif": lambda: _dumped(sarif(findings, source, places)),
-        "html": lambda: check_page(findings).rstrip("\n"),
+        "html": lambda: _page(findings),
     }
     if output in texts and not (show and output in ("table", "wide")):
         file.write(encodable(texts[output]() + "\n", file))
@@ -176,6 +180,12 @@ def _fingerprint(finding: Finding) -> str:
     """Return what distinguishes this finding from all others and is the same in the next snapshot."""
     place = json.dumps([finding.rule, finding.consumer_group, finding.topic])
     return hashlib.sha256(place.encode()).hexdigest()
+
+
+def _page(findings: Findings) -> str:
+    from rmqalloc.report.html._check_page import check_page
+
+    return check_page(findings).rstrip("\n")
 
 
 def _dumped(document: dict[str, Any]) -> str:

@@ -2,7 +2,7 @@
 main one.
 
 The class holds the data; the module that draws it registers itself by `drawn`. So drawing may use
-whatever is computed from a result, and the class of the result need not know of it.
+whatever is computed from a result; the class of the result names the module at most.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import json
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
+from importlib import import_module
 from typing import IO, TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from rmqalloc.errors import ArgumentError, ArgumentTypeError
@@ -62,8 +63,15 @@ class TableResult:
 
     TABLES: ClassVar[tuple[str, ...]]
     NOTES: ClassVar[tuple[str, ...]] = ("warnings",)
+    _drawn_by: ClassVar[str | None] = None
     _draw: ClassVar[Draw | None] = None
     _sections: ClassVar[Callable[[Any, int], Iterator[Section]] | None] = None
+
+    def _drawing(self) -> type[TableResult]:
+        """Return the class, once the module that draws it has registered itself."""
+        if self._drawn_by is not None:
+            import_module(self._drawn_by)
+        return type(self)
 
     def main_table(self) -> pa.Table:
         """Return the main table."""
@@ -80,7 +88,7 @@ class TableResult:
             Most groups, topics or rows to show; each kind of result has a default.
         """
         top = checked_top(top)
-        draw = type(self)._draw
+        draw = self._drawing()._draw
         if draw is not None:
             yield from draw(self, file, top)
             return
@@ -117,7 +125,7 @@ class TableResult:
 
     def _repr_html_(self) -> str:
         """Return markup of fifty rows at most in all, names escaped, no script, no style sheet."""
-        sections = type(self)._sections
+        sections = self._drawing()._sections
         found = _first_rows(self) if sections is None else sections(self, MOST_ROWS)
         parts = []
         for heading, table, n_rows in found:

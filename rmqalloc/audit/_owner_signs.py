@@ -13,7 +13,6 @@ from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from rmqalloc.audit._signs import NONE, Sign
@@ -27,6 +26,7 @@ from rmqalloc.ownership.owner_figures import OwnerFigures, figures_of_ordinary
 from rmqalloc.ownership.reader_sets import Numbers
 from rmqalloc.ownership.states import State, numbered
 from rmqalloc.plans.evaluate_views import evaluate_views
+from rmqalloc.results import compute as pc
 from rmqalloc.snapshot.matching import ALL
 from rmqalloc.snapshot.snapshot import Group, Snapshot, Topic
 

@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from rmqalloc.audit._owner_signs import ComputedOwners
@@ -25,6 +24,7 @@ from rmqalloc.fleet.arrow import text_array
 from rmqalloc.fleet.columns import offsets_of, ranges
 from rmqalloc.model import MessageQueue
 from rmqalloc.ownership.reader_sets import Keys, Mask
+from rmqalloc.results import compute as pc
 from rmqalloc.results.renderer import ranks
 from rmqalloc.results.schemas import columns
 
@@ -57,20 +57,20 @@ class CodedNames(NamedTuple):
     @classmethod
     def of(cls, names: list[str]) -> CodedNames:
         """Number names."""
-        coded = pa.array(names, pa.string()).dictionary_encode()
+        coded = pc.dictionary_encode(pa.array(names, pa.string()))
         return cls(coded.dictionary, coded.indices.to_numpy())
 
     @classmethod
     def joined(cls, parts: Sequence[CodedNames]) -> CodedNames:
         """Return several columns end to end."""
-        coded = pa.concat_arrays([part.names for part in parts]).dictionary_encode()
+        coded = pc.dictionary_encode(pa.concat_arrays([part.names for part in parts]))
         starts = offsets_of(len(part.names) for part in parts)[:-1]
         places = [part.codes + start for part, start in zip(parts, starts, strict=True)]
         return cls(coded.dictionary, coded.indices.to_numpy()[np.concatenate(places)])
 
     def text(self) -> pa.Array:
         """Return the names themselves."""
-        return self.names.take(pa.array(self.codes))
+        return pc.take(self.names, pa.array(self.codes))
 
     def ranks(self) -> Keys:
         """Return numbers in the order of the names."""
@@ -128,8 +128,8 @@ class QueueRows(NamedTuple):
             queue_ids=self.queue_ids[places],
             reader_offsets=offsets_of(sizes),
             readers=self.readers._replace(codes=self.readers.codes[of_reader]),
-            messages=self.messages.take(some),
-            last_consumed=self.last_consumed.take(some),
+            messages=pc.take(self.messages, some),
+            last_consumed=pc.take(self.last_consumed, some),
         )
 
     def worst_first(self) -> QueueRows:
@@ -151,8 +151,8 @@ class QueueRows(NamedTuple):
 
     def lags(self) -> RowLags:
         """Return the lag of every queue."""
-        is_known = self.messages.is_valid().to_numpy(zero_copy_only=False)
-        return RowLags(self.messages.fill_null(0).to_numpy(), is_known)
+        is_known = pc.is_valid(self.messages).to_numpy(zero_copy_only=False)
+        return RowLags(pc.fill_null(self.messages, 0).to_numpy(), is_known)
 
     def by_name(self) -> Keys:
         """Return numbers in the order of group, topic, broker and queue id."""
@@ -163,13 +163,13 @@ class QueueRows(NamedTuple):
     def table(self) -> pa.Table:
         """Return the same as text: `OWNED_QUEUES_SCHEMA`."""
         of_row = pa.array(self.fact_of_row)
-        made = {name: self.facts[name].take(of_row) for name in _FACTS.names}
+        made = {name: pc.take(self.facts[name], of_row) for name in _FACTS.names}
         made |= {
             "broker_name": self.brokers.text(),
             "queue_id": pa.array(self.queue_ids),
             "messages": self.messages,
         }
-        texts = pc.replace_substring(self.last_consumed.cast(pa.string()), " ", "T")
+        texts = pc.replace_substring(pc.cast(self.last_consumed, pa.string()), " ", "T")
         made["last_consumed"] = pc.binary_join_element_wise(texts, "Z", "")
         readers = pa.ListArray.from_arrays(
             pa.array(self.reader_offsets.astype(np.int32)), self.readers.text()
@@ -182,7 +182,7 @@ class QueueRows(NamedTuple):
 
 def nulls_where(mask: Mask, column: pa.Array) -> pa.Array:
     """Return a column with nulls where a condition holds."""
-    return column.take(pa.array(np.arange(mask.size), mask=mask)) if mask.any() else column
+    return pc.take(column, pa.array(np.arange(mask.size), mask=mask)) if mask.any() else column
 
 
 def numbered(keys: Iterable[Keys]) -> Keys:
@@ -263,9 +263,9 @@ def _read_whole(chosen: ChosenGroups, owners: ComputedOwners) -> QueueRows:
         is_reported[at] = reports(chosen.all[group[at]], topics[rows[at]])
     names = pa.array([signed.group.name or None for signed in chosen.all], pa.string())
     facts = {
-        "consumer_group": names.take(pa.array(group)),
+        "consumer_group": pc.take(names, pa.array(group)),
         "topic": pa.array([topics[row] or None for row in rows.tolist()], pa.string()),
-        "known": pa.array(["computed", "reported"]).take(pa.array(is_reported.astype(np.int8))),
+        "known": pc.take(pa.array(["computed", "reported"]), pa.array(is_reported.astype(np.int8))),
         "state": pa.repeat("read", rows.size),
         "reason": pa.repeat("owner", rows.size),
         "detail": pa.nulls(rows.size, pa.string()),

@@ -13,7 +13,6 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any, ClassVar
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from rmqalloc.audit._check import findings_of
 from rmqalloc.audit._owner_signs import ComputedOwners
@@ -29,6 +28,7 @@ from rmqalloc.evidence import Known
 from rmqalloc.evidence.views.without_owners import sharing_of
 from rmqalloc.ownership.owner_figures import OwnerFigures, figures_of
 from rmqalloc.results import TableResult
+from rmqalloc.results import compute as pc
 from rmqalloc.results.renderer import order_of
 from rmqalloc.results.schemas import columns
 from rmqalloc.snapshot.matching import ALL
@@ -135,7 +135,7 @@ def _listed(known: Known, groups: Sequence[str], topics: Sequence[str]) -> Group
             row["strategy"] = sharing.name
         rows.append(row)
     table = pa.Table.from_pylist(rows, GROUP_LIST_SCHEMA)
-    return GroupList(table.take(worst_first(table)), findings)
+    return GroupList(pc.take(table, worst_first(table)), findings)
 
 
 def is_unknown(table: pa.Table) -> pa.ChunkedArray:
@@ -161,7 +161,7 @@ def worst_first(table: pa.Table) -> pa.Array:
         "skew",
         "messages",
     )
-    made = table.append_column("is_unknown", is_unknown(table).cast(pa.int64()))
+    made = table.append_column("is_unknown", pc.cast(is_unknown(table), pa.int64()))
     filled = {name: pc.fill_null(made[name], 0) for name in worst}
     keys = pa.table(filled | {"consumer_group": table["consumer_group"]})
     return order_of(keys, [*(f"-{name}" for name in worst), "consumer_group"])

@@ -7,9 +7,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import IO, Any
 
-import pyarrow.compute as pc
-
 from rmqalloc.audit.group_table import GroupList, is_unknown
+from rmqalloc.results import compute as pc
 from rmqalloc.results import drawn
 from rmqalloc.results.and_more import more
 from rmqalloc.results.renderer import NOTHING, figure, marked_table, skew_text

@@ -16,7 +16,6 @@ from typing import ClassVar
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from rmqalloc.audit._queue_rows import QueueRows, exact_sums, nulls_where, queue_rows
 from rmqalloc.audit._signed_groups import ChosenGroups, SignedGroup, chosen_groups
@@ -32,6 +31,7 @@ from rmqalloc.model import clients_meant, host_of
 from rmqalloc.ownership.queue_states import COMPUTED, REPORTED, UNKNOWN
 from rmqalloc.ownership.reader_sets import Keys
 from rmqalloc.results import TableResult
+from rmqalloc.results import compute as pc
 from rmqalloc.results.renderer import order_of
 from rmqalloc.results.schemas import columns
 from rmqalloc.snapshot.matching import ALL, no_match
@@ -113,7 +113,7 @@ class CurrentOwners(TableResult):
         return replace(self, _chosen={**self._chosen, name: places})
 
     def _table(self, name: str, table: pa.Table) -> pa.Table:
-        return table.take(self._chosen[name]) if name in self._chosen else table
+        return pc.take(table, self._chosen[name]) if name in self._chosen else table
 
     @lazy_property
     def _all_clients(self) -> pa.Table:
@@ -227,7 +227,7 @@ def _clients(chosen: ChosenGroups, rows: QueueRows, is_wanted: IsWanted | None) 
     stride = len(ids) + 1
     owners = rows.group[rows.fact_of_row[places]] * stride + codes
     pairs, of_pair = np.unique(owners, return_inverse=True)
-    listed = groups * stride + pc.index_in(names, ids).fill_null(len(ids)).to_numpy()
+    listed = groups * stride + pc.fill_null(pc.index_in(names, ids), len(ids)).to_numpy()
     at = np.searchsorted(pairs, listed)
     at[np.append(pairs, -1)[at] != listed] = pairs.size  # behind all: nothing is owned
     lags, n_pairs = rows.lags(), pairs.size + 1
@@ -247,17 +247,19 @@ def _clients(chosen: ChosenGroups, rows: QueueRows, is_wanted: IsWanted | None) 
         for name, column in figures.items()
     }
     all_groups = pa.array([signed.group.name for signed in chosen.all], pa.string())
-    topics = _topics(rows, places, of_pair, n_pairs).take(pa.array(at))
+    topics = pc.take(_topics(rows, places, of_pair, n_pairs), pa.array(at))
     columns |= {
-        "consumer_group": all_groups.take(pa.array(groups)),
+        "consumer_group": pc.take(all_groups, pa.array(groups)),
         "client_id": names,
         "host": hosts_of(names),
         "topics": nulls_where(is_unknown, topics),
         "known": pa.array(known, pa.string()),
     }
     made = pa.table(columns, OWNING_CLIENTS_SCHEMA)
-    idle_first = made.append_column("idle", made["is_idle"].cast(pa.int8()))  # truths have no order
-    return made.take(order_of(idle_first, "-messages,-idle,consumer_group,client_id"))
+    idle_first = made.append_column(
+        "idle", pc.cast(made["is_idle"], pa.int8())
+    )  # truths have no order
+    return pc.take(made, order_of(idle_first, "-messages,-idle,consumer_group,client_id"))
 
 
 def _listed(
@@ -291,7 +293,7 @@ def _perhaps(chosen: ChosenGroups, rows: QueueRows) -> dict[int, set[str]]:
     places = rows.of_reader()
     of_open = is_open[rows.fact_of_row[places]]
     groups = rows.group[rows.fact_of_row[places[of_open]]].tolist()
-    names = rows.readers.names.take(pa.array(rows.readers.codes[of_open])).to_pylist()
+    names = pc.take(rows.readers.names, pa.array(rows.readers.codes[of_open])).to_pylist()
     for group, client_id in zip(groups, names, strict=True):
         found[group].add(client_id)
     return found
@@ -310,15 +312,15 @@ def _topics(rows: QueueRows, places: Keys, owners: Keys, n_owners: int) -> pa.Ar
     """Return the topics of which each owner has queues, given the places of queues and their
     owners.
     """
-    topics = rows.facts["topic"].unique()
-    names = topics.take(pc.array_sort_indices(topics))
+    topics = pc.unique(rows.facts["topic"])
+    names = pc.take(topics, pc.array_sort_indices(topics))
     rank = pc.index_in(rows.facts["topic"], names).to_numpy().astype(np.int64)
     stride = len(names) + 1
     pairs = distinct(owners * stride + rank[rows.fact_of_row[places]])
     owner, topic = np.divmod(pairs, stride)
     sizes = np.bincount(owner, minlength=n_owners)
     offsets = pa.array(offsets_of(sizes).astype(np.int32))
-    return pa.ListArray.from_arrays(offsets, names.take(pa.array(topic)))
+    return pa.ListArray.from_arrays(offsets, pc.take(names, pa.array(topic)))
 
 
 def _hosts(clients: pa.Table) -> pa.Table:

@@ -10,7 +10,6 @@ from typing import IO, Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from rmqalloc.audit._queue_rows import WORST, QueueRows, exact_sums, numbered
 from rmqalloc.audit.owner_tables import CurrentOwners
@@ -20,6 +19,7 @@ from rmqalloc.dataclass import dataclass
 from rmqalloc.fleet.columns import distinct
 from rmqalloc.model import MessageQueue
 from rmqalloc.ownership.reader_sets import Keys
+from rmqalloc.results import compute as pc
 from rmqalloc.results import drawn
 from rmqalloc.results.and_more import first_of, more, named
 from rmqalloc.results.renderer import (
@@ -133,8 +133,8 @@ class _Folded:
         least = names[first]
         np.minimum.at(least, line, names)
         of_line = fact_of_row[first]
-        group = ranks(facts["consumer_group"].fill_null(""))[of_line]
-        topic = ranks(facts["topic"].fill_null(""))[of_line]
+        group = ranks(pc.fill_null(facts["consumer_group"], ""))[of_line]
+        topic = ranks(pc.fill_null(facts["topic"], ""))[of_line]
         self._worst = rows.worst()[fact_of_row]
         self._lines = np.lexsort((least, topic, group, -lags, self._worst[first]))
 
@@ -171,7 +171,9 @@ class _Folded:
         counts = np.bincount(self._worst, minlength=len(WORST)).tolist()
         words = zip(counts, ("that nobody reads", "of several owners", "unknown"), strict=False)
         said = [f"{n:,} {what}" for n, what in words if n]
-        groups = self._rows.facts["consumer_group"].take(pa.array(distinct(self._rows.fact_of_row)))
+        groups = pc.take(
+            self._rows.facts["consumer_group"], pa.array(distinct(self._rows.fact_of_row))
+        )
         text = f"{counted(n, 'queue')} of {counted(pc.count_distinct(groups).as_py(), 'group')}"
         return f"{text}: {', '.join(said)}" if said else f"{text}, all read"
 
@@ -195,7 +197,7 @@ def _lag_of(queues: pa.Table) -> tuple[int | None, int]:
     """Return the lag of some queues, None if it is not known of any, and of how many it is not
     known.
     """
-    known = queues["messages"].drop_null().to_pylist()
+    known = pc.drop_null(queues["messages"]).to_pylist()
     return sum(known) if known else None, queues["messages"].null_count
 
 
@@ -211,7 +213,7 @@ def _by_queue(found: CurrentOwners, file: IO[str] | None, top: int) -> Iterator[
         of_group.setdefault(line.row["consumer_group"], []).append((line, text))
     groups = found.evidence.groups
     is_shown = pc.is_in(groups["consumer_group"], pa.array(list(of_group), pa.string()))
-    evidence = {row["consumer_group"]: row for row in groups.filter(is_shown).to_pylist()}
+    evidence = {row["consumer_group"]: row for row in pc.filter(groups, is_shown).to_pylist()}
     for name, lines in of_group.items():
         yield ""
         yield from wrapped(_heading(name, folded.of_group(name), evidence.get(name)), file)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterator, Mapping
 
-import pyarrow.compute as pc
-
 from rmqalloc.audit._audited_group import AuditedGroup, PlannedOwners
 from rmqalloc.audit._signs import Sign
 from rmqalloc.audit.finding import Fault, Finding, common_topic, rule
@@ -13,6 +11,7 @@ from rmqalloc.model import MessageQueue
 from rmqalloc.ownership.queue_states import UNKNOWN
 from rmqalloc.plans import Plan
 from rmqalloc.plans.plan_totals import scenario_of
+from rmqalloc.results import compute as pc
 from rmqalloc.strategies import sort_client_ids, sort_queues
 from rmqalloc.text import counted
 
@@ -39,8 +38,8 @@ def owners_after(plan: Plan, scenario: str | None = None) -> Planned:
         The plan has no such scenario, or several and none is named.
     """
     wanted = scenario_of(plan, scenario)
-    rows = plan.queues.filter(pc.equal(plan.queues["scenario"], wanted))
-    rows = rows.filter(pc.not_equal(rows["change"], "gone"))
+    rows = pc.filter(plan.queues, pc.equal(plan.queues["scenario"], wanted))
+    rows = pc.filter(rows, pc.not_equal(rows["change"], "gone"))
     columns = ("consumer_group", "topic", "broker_name", "queue_id", "owner_after", "others_after")
     owners: dict[str, dict[MessageQueue, Owners]] = {}
     queues = zip(*(rows[name].to_pylist() for name in columns), strict=True)

@@ -164,7 +164,7 @@ def _refused_code(made: Plan) -> int:
 
 
 def _difference(made: Plan, wanted: bool) -> int:
-    import pyarrow.compute as pc
+    from rmqalloc.results import compute as pc
 
     return (
         exit_codes.DIFFERENCE

@@ -17,6 +17,7 @@ from rmqalloc.evaluation.evaluate import EvaluatedUnits, Evaluation, Outcome
 from rmqalloc.evaluation.row_check import Bad, ErrCode, Reason
 from rmqalloc.fleet.arrow_columns import plain, text_lengths, utf8
 from rmqalloc.fleet.columns import offsets_of, ranges
+from rmqalloc.results import compute as pc
 from rmqalloc.results.schemas import columns
 
 PLAN_SCHEMA = columns(
@@ -133,7 +134,7 @@ class FiguresTable:
             columns = self._columns(scenario[which], unit[which], codes, output)
             for name, text in named.items():
                 is_whole = unit.size == n_units
-                columns[name] = text[which] if is_whole else text.take(pa.array(unit[which]))
+                columns[name] = text[which] if is_whole else pc.take(text, pa.array(unit[which]))
             schema = figures_schema(output)
             arrays = [columns[name] for name in schema.names]
             yield pa.RecordBatch.from_arrays(arrays, schema=schema), unit[which]
@@ -266,4 +267,4 @@ def words_column(words: Sequence[str], number: NDArray[Any], null: Mask | None =
     if null is None and len(words) == 1:
         return pa.repeat(pa.scalar(words[0], pa.string()), number.size)
     codes = pa.array(number.astype(np.int32), mask=null)
-    return pa.DictionaryArray.from_arrays(codes, pa.array(words, pa.string())).dictionary_decode()
+    return pc.take(pa.array(words, pa.string()), codes)

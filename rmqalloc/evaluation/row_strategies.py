@@ -140,7 +140,7 @@ def value_of(scalar: pa.Scalar) -> Any:
 
 def kinds_of(columns: list[pa.Array]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Number rows by their values; return the number of each row, and the first row of each number."""
-    import pyarrow.compute as pc
+    from rmqalloc.results import compute as pc
 
     kinds = np.zeros(len(columns[0]), np.int64)
     for column in columns:
@@ -156,7 +156,7 @@ def _list_keys(lists: pa.Array) -> pa.Array:
     """Return a text for every list that no other list has: its strings end to end, each after its
     length.
     """
-    import pyarrow.compute as pc
+    from rmqalloc.results import compute as pc
 
     texts = utf8(lists.flatten().cast(pa.string()))
     sized = pc.binary_join_element_wise(

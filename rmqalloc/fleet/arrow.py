@@ -31,6 +31,7 @@ from rmqalloc.fleet.lists import ClientLists, QueueLists
 from rmqalloc.fleet.unit_errors import FleetError, UnitError, check_on_error
 from rmqalloc.fleet.unit_sizes import over_bound, too_many
 from rmqalloc.model import MAX_OF_ROW, MAX_PER_UNIT
+from rmqalloc.results import compute as pc
 
 Rooms = tuple[Strings, NDArray[np.bool_]]
 
@@ -92,7 +93,7 @@ def text_array(column: Strings) -> pa.Array:
         pa.py_buffer(column.values),
     ]
     array = pa.Array.from_buffers(pa.large_string(), len(column), buffers)
-    return array.cast(pa.string()) if column.offsets[-1] < _OF_INT64 else array
+    return pc.cast(array, pa.string()) if column.offsets[-1] < _OF_INT64 else array
 
 
 class _BadUnits:

@@ -444,7 +444,7 @@ def hosts_of(client_ids: pa.Array) -> pa.Array:
     >>> hosts_of(pa.array(["10.0.0.1@1009", "pod-1", None])).to_pylist()
     ['10.0.0.1', 'pod-1', None]
     """
-    import pyarrow.compute as pc
+    from rmqalloc.results import compute as pc
 
     return pc.list_element(pc.split_pattern(client_ids, pattern="@", max_splits=1), 0)
 

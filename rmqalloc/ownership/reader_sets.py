@@ -15,6 +15,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from rmqalloc.fleet.columns import Index, Strings, offsets_of, ranges
+from rmqalloc.results import compute as pc
 
 Keys = NDArray[np.int64]
 Mask = NDArray[np.bool_]
@@ -119,10 +120,10 @@ class ReaderSets:
         first[is_set] = np.array([members[0] for members in sets], np.int32)[at]
         place[is_set] = at
         rest = pa.array([members[1:] for members in sets], pa.list_(pa.int64()))
-        others = pa.ListArray.from_arrays(rest.offsets, ids.take(rest.values))
+        others = pa.ListArray.from_arrays(rest.offsets, pc.take(ids, rest.values))
         return (
-            ids.take(pa.array(first, mask=first < 0)),
-            others.take(pa.array(place, mask=place < 0)),
+            pc.take(ids, pa.array(first, mask=first < 0)),
+            pc.take(others, pa.array(place, mask=place < 0)),
         )
 
 

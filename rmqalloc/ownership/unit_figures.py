@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from rmqalloc.evaluation.batch_planning import PLAN_SCHEMA
 from rmqalloc.evaluation.row_check import ErrCode
 from rmqalloc.ownership._mixed_units import MixedUnit, UnitState
 from rmqalloc.ownership.reader_sets import ABSENT, NOBODY, ReaderSets
 from rmqalloc.ownership.states import States
+from rmqalloc.results import compute as pc
 
 Row = dict[str, Any]
 
@@ -61,7 +61,7 @@ def _mixed_rows(figures: pa.Table, numbered: States) -> Iterator[Row]:
     sets, n_states = numbered.numbers.sets, len(numbered.states)
     view_rows = np.concatenate([unit.views for unit in numbered.mixed.values()])
     places = np.add.outer(view_rows * n_states, np.arange(n_states)).ravel()
-    chosen = figures.select(["strategy", "err_code", "err_msg"]).take(pa.array(places))
+    chosen = pc.take(figures.select(["strategy", "err_code", "err_msg"]), pa.array(places))
     view_at = dict(zip(places.tolist(), chosen.to_pylist(), strict=True))
     for unit in numbered.mixed.values():
         before = numbered.states[0].units.get(unit.row)

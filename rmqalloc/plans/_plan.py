@@ -19,6 +19,7 @@ from rmqalloc.ownership.unit_figures import UNITS_SCHEMA
 from rmqalloc.plans._plan_inputs import PlanInputs
 from rmqalloc.plans.plan_writing import canonical, plain_text, write_plan
 from rmqalloc.results import TableResult
+from rmqalloc.results import compute as pc
 from rmqalloc.results.schemas import columns
 from rmqalloc.scenarios import Scenario
 
@@ -283,5 +284,5 @@ def plain_column(column: pa.ChunkedArray) -> Any:
     """
     if not pa.types.is_string(column.type):
         return column.to_pylist()
-    coded = column.combine_chunks().dictionary_encode()
+    coded = pc.dictionary_encode(column.combine_chunks())
     return {"words": coded.dictionary.to_pylist(), "rows": coded.indices.to_pylist()}

@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from rmqalloc.dataclass import dataclass
@@ -35,6 +34,7 @@ from rmqalloc.plans._plan_inputs import PlanInputs
 from rmqalloc.plans._transitions import PlannedStates, transitions_table
 from rmqalloc.plans._unit_rows import unit_rows
 from rmqalloc.plans._ways_back import Back, ways_back
+from rmqalloc.results import compute as pc
 from rmqalloc.scenarios import CURRENT, Scenario
 from rmqalloc.snapshot.snapshot import Snapshot
 
@@ -174,14 +174,14 @@ class PlanTables:
     @lazy_property
     def groups(self) -> pa.Table:
         """`rmqalloc.plans.Plan.groups`."""
-        coded = self.batch.column("consumer_group").dictionary_encode()
+        coded = pc.dictionary_encode(self.batch.column("consumer_group"))
         of_row, n_groups = coded.indices.to_numpy().astype(np.int64), len(coded.dictionary)
         is_shared = np.bincount(of_row, self._numbered.is_shared, n_groups) > 0
         n_ids = len(self._numbers.clients)
         parts = []
         for scenario, name in enumerate(self.names):
-            mine = self.units.take(
-                pa.array(np.arange(scenario, self.units.num_rows, len(self.names)))
+            mine = pc.take(
+                self.units, pa.array(np.arange(scenario, self.units.num_rows, len(self.names)))
             )
             columns = self._sums(mine, of_row, is_shared)
             columns |= loads_of_groups(
@@ -195,7 +195,7 @@ class PlanTables:
                 pa.table([columns[name] for name in GROUPS_SCHEMA.names], schema=GROUPS_SCHEMA)
             )
         is_open = np.zeros(n_groups * len(self.names), bool)
-        present = self.units.take(pa.array(np.arange(of_row.size) * len(self.names)))
+        present = pc.take(self.units, pa.array(np.arange(of_row.size) * len(self.names)))
         is_unknown = pc.is_null(present["unowned"]).to_numpy()
         is_open[:n_groups] = np.bincount(of_row, is_unknown, n_groups) > 0
         return _without_figures(pa.concat_tables(parts).combine_chunks(), is_open)
@@ -214,8 +214,8 @@ class PlanTables:
             return found
 
         columns: dict[str, Any] = {name: total(units[name]) for name in _SUMS}
-        columns["n_topics"] = total(pc.equal(units["err_code"], 0).cast(pa.int64()))
-        known = total(pc.is_valid(units["cross_room"]).cast(pa.int64())) > 0
+        columns["n_topics"] = total(pc.cast(pc.equal(units["err_code"], 0), pa.int64()))
+        known = total(pc.cast(pc.is_valid(units["cross_room"]), pa.int64())) > 0
         columns["cross_room"] = pa.array(total(units["cross_room"]), mask=~known)
         columns["least_moves"] = pa.array(total(units["least_moves"]), mask=is_shared)
         return columns
@@ -232,7 +232,7 @@ class PlanTables:
     def clients(self) -> pa.Table:
         """`rmqalloc.plans.Plan.clients`."""
         numbers = self._numbers
-        ids = text_array(numbers.clients).cast(pa.string())
+        ids = pc.cast(text_array(numbers.clients), pa.string())
         hosts = hosts_of(ids)
         rooms = pa.array(numbers.rooms, pa.string())
         parts = []
@@ -242,9 +242,9 @@ class PlanTables:
             new_or_gone = np.where(clients.is_, 1, 2)
             status = np.where(clients.was & clients.is_, 0, new_or_gone)
             columns = self._names(name, clients.rows) | {
-                "client_id": ids.take(at),
-                "host": hosts.take(at),
-                "machine_room": rooms.take(room),
+                "client_id": pc.take(ids, at),
+                "host": pc.take(hosts, at),
+                "machine_room": pc.take(rooms, room),
                 "status": words_column(_STATUS, status),
                 "before": clients.before,
                 "after": clients.after,
@@ -260,7 +260,7 @@ class PlanTables:
     def queues(self) -> pa.Table:
         """`rmqalloc.plans.Plan.queues`."""
         numbers = self._numbers
-        ids = text_array(numbers.clients).cast(pa.string())
+        ids = pc.cast(text_array(numbers.clients), pa.string())
         brokers = pa.array(numbers.brokers, pa.string())
         n_brokers = max(len(numbers.brokers), 1)
         parts = []
@@ -269,7 +269,7 @@ class PlanTables:
             route, queue_id = np.divmod(queues.keys, numbers.n_queue_ids)
             messages, known = self._lags.of(queues.keys)
             columns = self._names(name, numbers.rows_of(queues.keys)) | {
-                "broker_name": brokers.take(pa.array(route % n_brokers)),
+                "broker_name": pc.take(brokers, pa.array(route % n_brokers)),
                 "queue_id": queue_id.astype(np.int32),
                 "change": words_column(_CHANGE, _change(queues)),
                 "lag": pa.array(messages, mask=~known),
@@ -284,7 +284,7 @@ class PlanTables:
 
     def _names(self, scenario: str, rows: Keys) -> dict[str, Any]:
         names = {
-            name: self.batch.column(name).take(pa.array(rows))
+            name: pc.take(self.batch.column(name), pa.array(rows))
             for name in ("consumer_group", "topic")
         }
         return {"scenario": pa.repeat(scenario, rows.size), **names}

@@ -21,6 +21,7 @@ from rmqalloc.ownership.transitions.notification_delay import NotificationDelay,
 from rmqalloc.ownership.transitions.open_queues import Open, open_queues
 from rmqalloc.ownership.transitions.open_shared_queues import ReadersOfStep, correct_row
 from rmqalloc.plans._plan import TRANSITIONS_SCHEMA
+from rmqalloc.results import compute as pc
 from rmqalloc.scenarios import AddClients, Scenario
 from rmqalloc.scenarios.scenario import DEPLOYMENT, ROUTES
 from rmqalloc.snapshot.snapshot import PERM_WRITE, Group, Snapshot
@@ -107,8 +108,8 @@ class _Groups:
     """The groups of a plan, and what the snapshot knows of them."""
 
     def __init__(self, planned: PlannedStates) -> None:
-        coded = planned.batch.column("consumer_group").dictionary_encode()
-        topics = planned.batch.column("topic").dictionary_encode()
+        coded = pc.dictionary_encode(planned.batch.column("consumer_group"))
+        topics = pc.dictionary_encode(planned.batch.column("topic"))
         self._numbers = planned.states.numbers
         self._stride = max(self._numbers.client_numbers.n, 1)
         self._is_shared = planned.states.is_shared

@@ -11,7 +11,6 @@ from typing import IO, Any, ClassVar, NamedTuple
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from rmqalloc.dataclass import dataclass
 from rmqalloc.evaluation.assigner import owners_of_units
@@ -29,6 +28,7 @@ from rmqalloc.plans._plan_snapshot import planned
 from rmqalloc.plans.evaluate_views import evaluate_views
 from rmqalloc.plans.unmatched import refused_after, unassigned
 from rmqalloc.results import TableResult
+from rmqalloc.results import compute as pc
 from rmqalloc.results.and_more import more
 from rmqalloc.results.renderer import figure, skew_text, tenths, text_table
 from rmqalloc.results.schemas import columns
@@ -216,7 +216,7 @@ def compare(
     longer = {*refused_after(plan.units)}  # `unassigned` says it shorter
     warnings = [warning for warning in plan.warnings if warning not in longer]
     return Comparison(
-        table.take(pa.array(order)), (*warnings, *unassigned(plan)), tuple(_refused(plan.units))
+        pc.take(table, pa.array(order)), (*warnings, *unassigned(plan)), tuple(_refused(plan.units))
     )
 
 
@@ -229,8 +229,8 @@ def _refused(units: pa.Table) -> dict[tuple[str, str], None]:
     client is not their fault.
     """
     codes = pa.array([ErrCode.GOOD, ErrCode.EMPTY], units["err_code"].type)
-    candidates = units.filter(pc.not_equal(units["scenario"], CURRENT))
-    refused = candidates.filter(pc.invert(pc.is_in(candidates["err_code"], codes)))
+    candidates = pc.filter(units, pc.not_equal(units["scenario"], CURRENT))
+    refused = pc.filter(candidates, pc.invert(pc.is_in(candidates["err_code"], codes)))
     return dict.fromkeys(
         zip(refused["consumer_group"].to_pylist(), refused["scenario"].to_pylist(), strict=True)
     )

@@ -13,13 +13,13 @@ from itertools import chain
 from typing import IO, Any, NamedTuple
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from rmqalloc.evidence.views.without_owners import SHARED
 from rmqalloc.plans._plan import Plan
 from rmqalloc.plans.plan_totals import NOT_KNOWN, client_totals, present, summaries
 from rmqalloc.plans.unmatched import unassigned
 from rmqalloc.plans.worst_first import ROUNDING, queues_cured, worst_groups
+from rmqalloc.results import compute as pc
 from rmqalloc.results import drawn
 from rmqalloc.results.and_more import more
 from rmqalloc.results.html_text import name as name_markup
@@ -113,7 +113,7 @@ def _group(plan: Plan, number: int, group: int, file: IO[str] | None, top: int) 
         row = afters[topic]
         if len(topics) == 1:
             row["backlog_moved"] = after["backlog_moved"]
-        of_topic = clients.filter(pc.equal(clients["topic"], topic))
+        of_topic = pc.filter(clients, pc.equal(clients["topic"], topic))
         yield from _table(f"topic {printable(topic)}", befores[topic], row, of_topic, file)
     for line in more(len(topics) - top, "topic", " (--top)"):
         yield from (line, "")
@@ -121,8 +121,8 @@ def _group(plan: Plan, number: int, group: int, file: IO[str] | None, top: int) 
 
 def _rows_of(table: pa.Table, row: Row) -> pa.Table:
     """Return the rows of the consumer group and scenario of a row."""
-    table = table.filter(pc.equal(table["consumer_group"], row["consumer_group"]))
-    return table.filter(pc.equal(table["scenario"], row["scenario"]))
+    table = pc.filter(table, pc.equal(table["consumer_group"], row["consumer_group"]))
+    return pc.filter(table, pc.equal(table["scenario"], row["scenario"]))
 
 
 def _strategies(rows: Mapping[str, Row], topics: Sequence[str]) -> str | None:
@@ -284,12 +284,12 @@ def _ranked(plan: Plan, number: int, file: IO[str] | None, top: int | None) -> I
     n_groups = plan.n_groups
     worst = worst_groups(plan, number)
     shown = worst.positions[: top or max(_SHOWN, worst.n_worse)]
-    before = plan.groups.slice(0, n_groups).take(shown)
+    before = pc.take(plan.groups.slice(0, n_groups), shown)
     rows = [present(row) for row in before.to_pylist()]
     befores = {}
     for name in before.column_names:
         befores[name] = [row[name] for row in rows]
-    afters = plan.groups.slice(number * n_groups, n_groups).take(shown).to_pydict()
+    afters = pc.take(plan.groups.slice(number * n_groups, n_groups), shown).to_pydict()
     faults = ["idle", "unowned"]
     if any(befores["double_owned"]) or any(afters["double_owned"]):
         faults.append("double_owned")
@@ -404,7 +404,7 @@ def plan_sections(plan: Plan, most: int) -> Iterator[Section]:
     yield f"<b>rmqalloc plan</b> of {head}", None, 0
     for number, summary in enumerate(summaries(plan), start=1):
         groups = plan.groups.slice(number * plan.n_groups, plan.n_groups)
-        groups = groups.take(worst_groups(plan, number).positions)
+        groups = pc.take(groups, worst_groups(plan, number).positions)
         heading = f"<b>{name_markup(summary.scenario)}</b>: {summary.sentence(plan.n_groups)}"
         yield (
             heading,

@@ -9,11 +9,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from rmqalloc.errors import ArgumentError
 from rmqalloc.plans._plan import OF_OWNERS, Plan
 from rmqalloc.plans.worst_first import WorstFirst, group_states, worst_groups
+from rmqalloc.results import compute as pc
 from rmqalloc.results.renderer import arrow, skews_apart
 from rmqalloc.scenarios import CURRENT
 from rmqalloc.text import counted, did_you_mean
@@ -186,7 +186,7 @@ def _turned(before: pa.Table, after: pa.Table, worst: WorstFirst, sign: int) -> 
 
 def _total(groups: pa.Table, name: str) -> int | None:
     """Return the sum of a figure of groups; None where it is not known of one of them."""
-    planned = groups.filter(pc.greater(groups["n_topics"], 0))
+    planned = pc.filter(groups, pc.greater(groups["n_topics"], 0))
     if name in PRESENT and planned[name].null_count:
         return None
     return int(pc.sum(groups[name]).as_py() or 0)
@@ -237,12 +237,12 @@ def client_totals(clients: pa.Table, *by: str) -> pa.Table:
     # A text has the number of its first row, so few numbers are large, and each step makes them
     # small again.
     for key in keys:
-        coded = clients[key].combine_chunks().dictionary_encode(null_encoding="encode")
+        coded = pc.dictionary_encode(clients[key].combine_chunks(), null_encoding="encode")
         pairs = number * (clients.num_rows + 1) + coded.indices.to_numpy()
         _, firsts, number = np.unique(pairs, return_index=True, return_inverse=True)
     order = np.argsort(firsts)
     sums = {"n_units": np.bincount(number, minlength=firsts.size)}
     sums |= {name: np.bincount(number, clients[name].to_numpy(), firsts.size) for name in _FLOWS}
     totals = {name: pa.array(column[order].astype(np.int64)) for name, column in sums.items()}
-    named = clients.select(keys).take(pa.array(firsts[order]))
+    named = pc.take(clients.select(keys), pa.array(firsts[order]))
     return pa.table({**dict(zip(keys, named.columns, strict=True)), **totals})

@@ -8,11 +8,11 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from rmqalloc.evaluation.row_check import ErrCode
 from rmqalloc.model import RETRY_PREFIX
 from rmqalloc.plans._plan import Plan
+from rmqalloc.results import compute as pc
 from rmqalloc.results.and_more import more
 from rmqalloc.scenarios import (
     CURRENT,
@@ -68,7 +68,7 @@ def unassigned(plan: Plan) -> Iterator[str]:
 
     Of those that every scenario cures it is said that they cannot be assigned before.
     """
-    bad = plan.units.filter(pc.not_equal(plan.units["err_code"], 0))
+    bad = pc.filter(plan.units, pc.not_equal(plan.units["err_code"], 0))
     rows = bad.select(["consumer_group", "topic", "scenario", "err_msg"]).to_pylist()
     after = {(row["consumer_group"], row["topic"]) for row in rows if row["scenario"] != CURRENT}
     reasons: dict[tuple[str, str], dict[tuple[str, str], None]] = {}
@@ -95,8 +95,8 @@ def refused_after(units: pa.Table) -> Iterator[str]:
         pc.equal(columns["scenario"], CURRENT),
         pc.equal(columns["err_code"], int(ErrCode.GOOD)),
     )
-    bad = columns.filter(pc.invert(pc.or_(is_current, is_good))).to_pylist()
-    good = columns.filter(pc.and_(is_current, is_good)) if bad else columns.slice(0, 0)
+    bad = pc.filter(columns, pc.invert(pc.or_(is_current, is_good))).to_pylist()
+    good = pc.filter(columns, pc.and_(is_current, is_good)) if bad else columns.slice(0, 0)
     before = set(zip(good["consumer_group"].to_pylist(), good["topic"].to_pylist(), strict=True))
     found: dict[tuple[str, str], list[tuple[str, str]]] = {}
     for row in bad:
@@ -165,11 +165,11 @@ def _there_already(batch: pa.RecordBatch, scenario: Scenario) -> Iterator[str]:
     if any(isinstance(change, RemoveBroker | LoseMachineRoom) for change in scenario.changes):
         return  # they may have gone before
     lists = batch.column("brokers")
-    rows, names = pc.list_parent_indices(lists), lists.flatten().field("broker_name")
+    rows, names = pc.list_parent_indices(lists), pc.list_flatten(lists).field("broker_name")
     for name in (
         change.broker_name for change in scenario.changes if isinstance(change, AddBroker)
     ):
-        n_rows = len(pc.unique(rows.filter(pc.equal(names, name))))
+        n_rows = len(pc.unique(pc.filter(rows, pc.equal(names, name))))
         if n_rows == batch.num_rows > 0:
             yield f"all topics of the groups planned are on broker {name!r} already; give it other queues (set_queues)"
 
@@ -181,12 +181,14 @@ def _distinct(*columns: pa.Array) -> list[str]:
 
 def _rooms(batch: pa.RecordBatch) -> list[str]:
     columns = [name for name in ("broker_rooms", "client_rooms") if name in batch.schema.names]
-    return _distinct(*(batch.column(name).flatten() for name in columns))
+    return _distinct(*(pc.list_flatten(batch.column(name)) for name in columns))
 
 
 _NAMES = {
-    "client_ids": lambda batch: _distinct(batch.column("client_ids").flatten()),
-    "brokers": lambda batch: _distinct(batch.column("brokers").flatten().field("broker_name")),
+    "client_ids": lambda batch: _distinct(pc.list_flatten(batch.column("client_ids"))),
+    "brokers": lambda batch: _distinct(
+        pc.list_flatten(batch.column("brokers")).field("broker_name")
+    ),
     "topic": lambda batch: _distinct(batch.column("topic")),
     "rooms": _rooms,
 }

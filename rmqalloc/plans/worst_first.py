@@ -14,10 +14,10 @@ from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from rmqalloc.plans._plan import Plan
+from rmqalloc.results import compute as pc
 from rmqalloc.results.renderer import order_of
 
 GROWING = ("unowned", "double_owned", "idle", "skew")
@@ -86,7 +86,7 @@ def worst_groups(plan: Plan, number: int) -> WorstFirst:
     for change in changes.values():  # a sum over fewer topics is not a better one
         change[(lost > 0) & (change < 0)] = 0
     is_unknown = is_compared & (before["n_topics"].to_numpy() > 0)
-    is_unknown &= np.logical_or.reduce([before[name].is_null().to_numpy() for name in GROWING])
+    is_unknown &= np.logical_or.reduce([pc.is_null(before[name]).to_numpy() for name in GROWING])
     positions = order_of(keys, _ORDER).to_numpy().astype(np.int64)
     return WorstFirst(positions, lost, is_worse, changes, is_unknown)
 
@@ -102,8 +102,8 @@ def worst_table(plan: Plan, name: str) -> pa.Table:
     each = table.num_rows // states
     state, place = np.divmod(order_of(keys, _ORDER).to_numpy().astype(np.int64), max(each, 1))
     # Rows of groups stand state by state, those of units unit by unit.
-    return table.take(
-        pa.array(state * each + place if name == "groups" else place * states + state)
+    return pc.take(
+        table, pa.array(state * each + place if name == "groups" else place * states + state)
     )
 
 
@@ -165,7 +165,7 @@ def _keys(
 
 def _change(before: pa.Table, after: pa.Table, name: str, is_compared: Mask) -> Growth:
     """Return by how much a figure of every row grew; 0 where it is not known or not compared."""
-    was, is_ = (table[name].cast(pa.float64()).to_numpy() for table in (before, after))
+    was, is_ = (pc.cast(table[name], pa.float64()).to_numpy() for table in (before, after))
     change = is_ - was  # NaN where one is not known
     changed: Growth = np.where(is_compared & (abs(change) > ROUNDING), np.round(change, _DIGITS), 0)
     return changed
@@ -174,7 +174,7 @@ def _change(before: pa.Table, after: pa.Table, name: str, is_compared: Mask) -> 
 def _unit_states(plan: Plan, number: int) -> tuple[pa.Table, pa.Table]:
     """Return the units before any change and in a scenario."""
     starts = np.arange(0, plan.units.num_rows, len(plan.scenarios) + 1)
-    before, after = (plan.units.take(pa.array(starts + state)) for state in (0, number))
+    before, after = (pc.take(plan.units, pa.array(starts + state)) for state in (0, number))
     return before, after
 
 

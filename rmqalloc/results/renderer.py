@@ -237,7 +237,8 @@ def order_of(table: pa.Table, keys: str | Sequence[str]) -> pa.Array:
     [1, 2, 0]
     """
     import pyarrow as pa
-    import pyarrow.compute as pc
+
+    from rmqalloc.results import compute as pc
 
     names = keys.split(",") if isinstance(keys, str) else keys
     by = []
@@ -260,7 +261,7 @@ def ranks(values: pa.Array) -> NDArray[np.int64]:
     >>> ranks(pa.array(["b", None, "a", "b"])).tolist()
     [2, 3, 1, 2]
     """
-    import pyarrow.compute as pc
+    from rmqalloc.results import compute as pc
 
     places: NDArray[np.int64] = pc.rank(values, tiebreaker="dense").to_numpy().astype("int64")
     return places

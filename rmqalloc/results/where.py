@@ -119,6 +119,8 @@ def places_where(table: pa.Table, conditions: Iterable[str]) -> pa.Array:
     """Return the positions of the rows that `rows_where` returns."""
     import pyarrow as pa
 
+    from rmqalloc.results import compute as pc
+
     places = pa.array(range(table.num_rows), pa.int64())
     for text in conditions:
         condition = Condition.of(text)
@@ -127,14 +129,15 @@ def places_where(table: pa.Table, conditions: Iterable[str]) -> pa.Array:
         except ColumnError as error:
             raise WhereError(str(error)) from error
         named = condition._replace(column=column)
-        places = places.filter(_holds(table[column].take(places), named))
+        places = pc.filter(places, _holds(pc.take(table[column], places), named))
     return places
 
 
 def _holds(column: pa.ChunkedArray, condition: Condition) -> Any:
     """Return for every row whether the condition holds; null, which chooses no row, of most nulls."""
     import pyarrow as pa
-    import pyarrow.compute as pc
+
+    from rmqalloc.results import compute as pc
 
     _, operator, value = condition
     if value == _NULL and operator in ("=", "!="):
@@ -144,7 +147,7 @@ def _holds(column: pa.ChunkedArray, condition: Condition) -> Any:
     column = column.combine_chunks()
     is_all = operator == "!="  # which holds if no element is the value
     test = _test(condition._replace(operator="=") if is_all else condition, column.type.value_type)
-    parents = pc.list_parent_indices(column).filter(test(pc.list_flatten(column)))
+    parents = pc.filter(pc.list_parent_indices(column), test(pc.list_flatten(column)))
     found = pc.is_in(pa.array(range(len(column)), parents.type), value_set=pc.unique(parents))
     return pc.and_(pc.is_valid(column), pc.invert(found)) if is_all else found
 
@@ -161,7 +164,8 @@ def _check_value(condition: Condition) -> None:
 def _test(condition: Condition, kind: pa.DataType) -> Callable[[Any], Any]:
     """Return what says of a column of that type where the condition holds."""
     import pyarrow as pa
-    import pyarrow.compute as pc
+
+    from rmqalloc.results import compute as pc
 
     name, operator, value = condition
     if pa.types.is_string(kind):
@@ -188,7 +192,8 @@ def _test(condition: Condition, kind: pa.DataType) -> Callable[[Any], Any]:
 def _matching(column: Any, pattern: str) -> Any:
     """Return which texts match a pattern; each is asked once."""
     import pyarrow as pa
-    import pyarrow.compute as pc
+
+    from rmqalloc.results import compute as pc
 
     names, matches = pc.unique(column), glob(pattern)
     return pc.is_in(

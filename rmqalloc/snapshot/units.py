@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, TypeVar
 import pyarrow as pa
 
 from rmqalloc.model import RETRY_PREFIX
+from rmqalloc.results import compute as pc
 from rmqalloc.results.and_more import named
 from rmqalloc.snapshot.matching import ALL, by_name, chosen
 from rmqalloc.snapshot.snapshot import PERM_READ, Client, Group, Snapshot, Topic, TopicBroker
@@ -185,7 +186,7 @@ def _arrays(
     lists = pa.array(list(map(list_of, distinct.values())), kind)
     if len(distinct) == len(rows):
         return lists
-    return lists.take(pa.array([number[id(row)] for row in rows]))
+    return pc.take(lists, pa.array([number[id(row)] for row in rows]))
 
 
 def _broker_structs(brokers: Sequence[TopicBroker]) -> list[dict[str, Any]]:

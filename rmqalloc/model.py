@@ -63,6 +63,9 @@ __all__ = [
 LMQ_PREFIX = "%LMQ%"
 """Begins the name of a light topic, which has one queue on each broker and no route: ``MixAll.LMQ_PREFIX``."""
 
+LOGICAL_BROKER_PREFIX = "__syslo__"
+"""Begins the name of a logical broker: ``MixAll.LOGICAL_QUEUE_MOCK_BROKER_PREFIX``."""
+
 RETRY_PREFIX = "%RETRY%"
 """Begins the name of the topic with what a group is to read again: ``MixAll.RETRY_GROUP_TOPIC_PREFIX``."""
 

@@ -11,8 +11,7 @@ from rmqalloc.audit._signs import NONE, Sign
 from rmqalloc.audit._written import is_in, readable_counts
 from rmqalloc.audit.finding import Fault, backlog, common_topic, rule, some_of
 from rmqalloc.evidence.views.unit_views import UnitViews
-from rmqalloc.model import MessageQueue
-from rmqalloc.remoting.bodies import LOGICAL_BROKER_PREFIX
+from rmqalloc.model import LOGICAL_BROKER_PREFIX, MessageQueue
 from rmqalloc.results.and_more import named
 from rmqalloc.strategies import sort_client_ids, sort_queues
 from rmqalloc.text import counted

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterator, Mapping
+from typing import TYPE_CHECKING
 
 from rmqalloc.audit._audited_group import AuditedGroup, PlannedOwners
 from rmqalloc.audit._signs import Sign
 from rmqalloc.audit.finding import Fault, Finding, common_topic, rule
 from rmqalloc.model import MessageQueue
 from rmqalloc.ownership.queue_states import UNKNOWN
-from rmqalloc.plans import Plan
-from rmqalloc.plans.plan_totals import scenario_of
 from rmqalloc.results import compute as pc
 from rmqalloc.strategies import sort_client_ids, sort_queues
 from rmqalloc.text import counted
+
+if TYPE_CHECKING:
+    from rmqalloc.plans import Plan
 
 Planned = Mapping[str, PlannedOwners]
 """Owners after a plan by consumer group."""
@@ -37,6 +39,8 @@ def owners_after(plan: Plan, scenario: str | None = None) -> Planned:
     ValueError
         The plan has no such scenario, or several and none is named.
     """
+    from rmqalloc.plans.plan_totals import scenario_of
+
     wanted = scenario_of(plan, scenario)
     rows = pc.filter(plan.queues, pc.equal(plan.queues["scenario"], wanted))
     rows = pc.filter(rows, pc.not_equal(rows["change"], "gone"))

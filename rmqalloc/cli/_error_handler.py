@@ -11,7 +11,6 @@ from __future__ import annotations
 import os
 import platform
 import sys
-import traceback
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -96,6 +95,8 @@ def _say_usage(error: click.UsageError) -> None:
 
 
 def _defect(error: Exception, verb: str) -> int:
+    import traceback
+
     from rmqalloc.version import __version__
 
     say("".join(traceback.format_exception(error)), err=True, end="")

@@ -6,11 +6,10 @@ from collections.abc import Iterator, Mapping
 from operator import attrgetter
 from random import Random
 
-from rmqalloc.model import MessageQueue
+from rmqalloc.model import LOGICAL_BROKER_PREFIX, MessageQueue
 from rmqalloc.remoting import BrokerData, TopicRouteData
 from rmqalloc.remoting.bodies import (
     GLOBAL_SCOPE,
-    LOGICAL_BROKER_PREFIX,
     MASTER_ID,
     NO_PHYSICAL_BROKER,
 )

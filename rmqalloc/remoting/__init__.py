@@ -8,17 +8,17 @@ credentials carry them over one. docs/wire.md shows what the author of a client 
 
 from typing import TYPE_CHECKING
 
-from rmqalloc.lazy import imported_on_use
-from rmqalloc.remoting._releases import DEFAULT_PROFILE, PROFILES, Profile
-from rmqalloc.remoting._response_codes import (
-    ClientError,
-    RemotingError,
-    ResponseCode,
-    ResponseError,
-    one_line,
-)
+from rmqalloc.lazy import import_ahead, imported_on_use
 
 if TYPE_CHECKING:
+    from rmqalloc.remoting._releases import DEFAULT_PROFILE, PROFILES, Profile
+    from rmqalloc.remoting._response_codes import (
+        ClientError,
+        RemotingError,
+        ResponseCode,
+        ResponseError,
+        one_line,
+    )
     from rmqalloc.remoting.assignment_codec import (
         assignment_body,
         read_assignments,
@@ -204,6 +204,8 @@ __all__ = [
 ]
 
 _HOMES = {
+    "_releases": "DEFAULT_PROFILE PROFILES Profile",
+    "_response_codes": "ClientError RemotingError ResponseCode ResponseError one_line",
     "assignment_codec": "assignment_body read_assignments",
     "bodies": (
         "BrokerData ConsumeFromWhere ConsumeType ConsumerData HeartbeatData HeartbeatReply MessageModel "
@@ -230,3 +232,4 @@ _HOMES = {
 }
 
 __getattr__ = imported_on_use(__name__, {module: names.split() for module, names in _HOMES.items()})
+import_ahead("rmqalloc.remoting._releases", "rmqalloc.remoting._response_codes")

@@ -15,7 +15,6 @@ PERM_READ = 4
 PERM_WRITE = 2
 MASTER_ID = 0
 GLOBAL_SCOPE = "__global__"
-LOGICAL_BROKER_PREFIX = "__syslo__"
 NO_PHYSICAL_BROKER = "__syslo__none__"
 
 

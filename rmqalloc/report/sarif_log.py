@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import IO, TYPE_CHECKING, Any, TypeAlias
@@ -178,6 +177,8 @@ def _region(place: Place | None) -> dict[str, Any]:
 
 def _fingerprint(finding: Finding) -> str:
     """Return what distinguishes this finding from all others and is the same in the next snapshot."""
+    import hashlib
+
     place = json.dumps([finding.rule, finding.consumer_group, finding.topic])
     return hashlib.sha256(place.encode()).hexdigest()
 

@@ -7,12 +7,14 @@ with the same probability, so that is all there is to know.
 
 from __future__ import annotations
 
+from functools import cache
 from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rmqalloc.lazy import import_ahead
 from rmqalloc.ownership.transitions.notification_delay import NotificationDelay
 
 Counts = NDArray[np.int64]
@@ -21,7 +23,7 @@ Figures = NDArray[np.float64]
 _COARSE, _FINE, _TOPS = 129, 65, 4
 """Probabilities sampled, first over the range, then around each of the ``_TOPS`` highest points."""
 
-_NODES, _WEIGHTS = (values / 2 for values in np.polynomial.legendre.leggauss(32))
+import_ahead("numpy.polynomial")
 
 
 class ReaderCounts(NamedTuple):
@@ -134,6 +136,13 @@ class OpenSeconds(NamedTuple):
     total: float  # expected sum over queues
 
 
+@cache
+def _gauss() -> tuple[Figures, Figures]:
+    """Return nodes and weights of Gauss-Legendre quadrature over an interval of length 1."""
+    nodes, weights = np.polynomial.legendre.leggauss(32)
+    return nodes / 2, weights / 2
+
+
 def open_seconds(
     kinds: ReaderCounts, hearing: NotificationDelay
 ) -> tuple[OpenSeconds, OpenSeconds]:
@@ -157,8 +166,9 @@ def open_seconds(
         ends.update(hearing.fixed + sum(some) for some in combinations(waits, n))
     bounds = np.array(sorted(ends))
     starts, widths = bounds[:-1, None], np.diff(bounds)[:, None]
-    times = (starts + widths * (_NODES + 0.5)).reshape(-1)
-    weights = (widths * _WEIGHTS).reshape(-1)
+    nodes, node_weights = _gauss()
+    times = (starts + widths * (nodes + 0.5)).reshape(-1)
+    weights = (widths * node_weights).reshape(-1)
     informed = 1 - hearing.later_than(times)
     nobody, everybody = np.zeros(1), np.ones(1)
     moments = (

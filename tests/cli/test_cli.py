@@ -428,6 +428,42 @@ def test_each_verb_imports_only_what_it_needs():
     }
 
 
+_UNUSED_OF_A_FILE = {
+    *("asyncio", "csv", "hashlib", "logging", "pandas", "pydoc", "sqlite3", "ssl"),
+    *("numpy.polynomial", "pyarrow.acero", "pyarrow.compute", "pyarrow.dataset", "pyarrow.parquet"),
+    *("rmqalloc.history", "rmqalloc.remoting.bodies", "rmqalloc.report.html", "rmqalloc.rollouts"),
+    *("rmqalloc.service", "rmqalloc.simulation", "rmqalloc.snapshot.live", "rmqalloc.watching"),
+}
+
+
+@pytest.mark.parametrize(
+    ("verb", "unused"),
+    [
+        (("plan", "--scale", "3"), {"rmqalloc.audit", "rmqalloc.report"}),
+        (("show",), {"rmqalloc.audit._check", "rmqalloc.plans._plan", "rmqalloc.report"}),
+        (("check",), {"rmqalloc.audit.owner_tables", "rmqalloc.plans._plan"}),
+        (("groups",), {"rmqalloc.audit.owner_tables", "rmqalloc.plans._plan", "rmqalloc.report"}),
+    ],
+)
+def test_a_verb_on_a_small_file_imports_what_it_needs(verb, unused):
+    script = "import sys; from rmqalloc.cli import main; main(); print(*sys.modules, file=sys.stderr)"
+    done = python("-c", script, *verb, "-f", "example:orders")
+    imported = set(done.stderr.split())
+    assert "pyarrow" in imported
+    assert not imported & (_UNUSED_OF_A_FILE | unused)
+
+
+def test_a_result_draws_itself_in_a_command():
+    """Though nothing has imported the module that draws it."""
+    script = (
+        "import sys; from rmqalloc import lazy; lazy.is_command = True; import rmqalloc;"
+        "made = rmqalloc.groups(rmqalloc.read('example:seed')); print(made); print(*sys.modules, file=sys.stderr)"
+    )
+    done = python("-c", script)
+    assert done.stdout.startswith("2 groups: "), done.stdout
+    assert "rmqalloc.audit.group_table_text" in done.stderr.split()
+
+
 def test_bulk_imports_what_its_input_needs(tmp_path):
     script = "import sys; from rmqalloc.cli import main; code = main(); print(*sys.modules, file=sys.stderr); sys.exit(code)"
     write_fleet(tmp_path / "fleet", 10)

@@ -7,6 +7,8 @@ data, in files.
     The first few of many things, and how many more there are.
 ``renderer``, ``html_text``
     All that text for people is made of; text that is safe in HTML.
+``compute``
+    Functions of Arrow, each made when it is first used.
 ``schemas``
     The columns of tables, declared by runs of one type.
 """

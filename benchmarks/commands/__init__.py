@@ -1,12 +1,12 @@
-"""Whole commands by process, beside what a person would write instead: DuckDB, Polars, pyarrow,
-NumPy with hashlib.
+"""Whole commands, and kernels, beside what a person would run instead; every row is a ratio.
 
-    python -m commands                       # 100,000 and a million units
-    python -m commands --units 10000000      # one size
-    python -m commands --runs 9 --docs FILE  # the table, put into the marked section of a file
+    python -m commands                        # all tables
+    python -m commands --units 10000000       # one size of one table
+    python -m commands --docs FILE            # the tables, put into the marked sections of a file
+    python -m commands --quick                # small sizes, against the committed medians
+    python -m commands --medians              # these medians, measured and written
 
-``PYTHONPATH`` must name the folder ``benchmarks``. All contenders of a size run in turns, as
-processes of their own, from Parquet to Parquet; before that the owners that they write are
-compared. The rivals do not sort, know no duplicates, check nothing and give no figures; `rmqalloc
-bulk` does all of it.
+``PYTHONPATH`` must name the folder ``benchmarks``. All contenders of a heat run in turns, as
+processes of their own; the answers of rivals are compared first. The rivals do not sort, know no
+duplicates, check nothing and give no figures; `rmqalloc bulk` does all of it.
 """

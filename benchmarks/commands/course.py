@@ -1,15 +1,18 @@
-"""Processes in turns: the wall and CPU time and the memory of each."""
+"""Processes in turns: the wall and CPU time and the memory of each, and ratios of them."""
 
 import os
 import subprocess
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from statistics import median
 from typing import NamedTuple
 
 PROGRAMS = Path(__file__).parent / "programs"
+RMQALLOC = ("-m", "rmqalloc")
+ROUNDS = 3
+"""Rounds of a quick ratio; the least CPU time of each contender counts."""
 
 
 class Run(NamedTuple):
@@ -21,12 +24,20 @@ class Run(NamedTuple):
 
 
 class Taken(NamedTuple):
-    """Medians of several runs, and how far the wall times lie apart."""
+    """What several runs took: medians, the least CPU time, how far the wall times lie apart."""
 
     wall: float
     cpu: float
+    least: float
     mebibytes: float
     spread: float
+
+    @classmethod
+    def by(cls, runs: Sequence[Run]) -> "Taken":
+        """Sum up the runs of a contender."""
+        walls, cpus, sizes = zip(*runs, strict=True)
+        wall = median(walls)
+        return cls(wall, median(cpus), min(cpus), max(sizes), (max(walls) - min(walls)) / wall)
 
     def cells(self) -> list[str]:
         """Return what a table shows of it: wall, spread, CPU, memory."""
@@ -38,6 +49,57 @@ class Taken(NamedTuple):
         ]
 
 
+class Heat(NamedTuple):
+    """Contenders that run in turns."""
+
+    size: str
+    """What they read, for the names of ratios."""
+    cells: tuple[str, ...]
+    """What the first cells of its rows say."""
+    contenders: Mapping[str, Sequence[str]]
+    """Arguments of Python, by name."""
+    pairs: Sequence[tuple[str, str]]
+    """Ours, and the rival that it is compared with."""
+    prepare: Callable[[], object]
+    """Writes what the contenders read, and compares their answers."""
+
+    def named(self) -> dict[str, tuple[str, str]]:
+        """Return the pairs by the name of their ratio."""
+        return {f"{ours} over {rival}: {self.size}": (ours, rival) for ours, rival in self.pairs}
+
+    def names(self) -> list[str]:
+        """Return the names of all its ratios."""
+        return list(self.named())
+
+    def ratios(self, names: Collection[str]) -> dict[str, float]:
+        """Measure some ratios of CPU time."""
+        pairs = {name: pair for name, pair in self.named().items() if name in names}
+        running = {name for pair in pairs.values() for name in pair}
+        rounds = [self.round(name for name in self.contenders if name in running)]
+        rounds += [self.round(rounds[0]) for _ in range(ROUNDS - 1)]
+        least = {name: min(runs[name].cpu for runs in rounds) for name in running}
+        return {name: least[ours] / least[rival] for name, (ours, rival) in pairs.items()}
+
+    def taken(self, runs: int) -> dict[str, Taken]:
+        """Run all contenders again and again; a first round, which fills caches, does not count."""
+        rounds = [self.round(self.contenders) for _ in range(runs + 1)][1:]
+        return {name: Taken.by([runs[name] for runs in rounds]) for name in self.contenders}
+
+    def round(self, names: Iterable[str]) -> dict[str, Run]:
+        """Run contenders one after the other."""
+        return {name: run(self.contenders[name]) for name in names}
+
+    def rows(self, runs: int, of: int) -> Iterable[list[str]]:
+        """Yield a row for every contender; `of` says which of a pair a row is about."""
+        taken = self.taken(runs)
+        pairs = {pair[of]: pair for pair in self.pairs}
+        for name, own in taken.items():
+            ours, rival = (taken[side] for side in pairs.get(name, (name, name)))
+            beside = [] if of else [pairs[name][1] if name in pairs else "–"]
+            ratios = [f"{ours.wall / rival.wall:.2f}", f"{ours.cpu / rival.cpu:.2f}"]
+            yield [*self.cells, name, *own.cells(), *beside, *ratios]
+
+
 def run(arguments: Sequence[str]) -> Run:
     """Run a program of this Python to its end.
 
@@ -46,9 +108,15 @@ def run(arguments: Sequence[str]) -> Run:
     SystemExit
         If it fails.
     """
+    environment = {**os.environ}
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)  # each run would compile its modules again
     began = time.perf_counter()
     process = subprocess.Popen(
-        [sys.executable, *arguments], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+        [sys.executable, *arguments],
+        env=environment,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
     )
     assert process.stderr is not None
     said = process.stderr.read()
@@ -58,19 +126,3 @@ def run(arguments: Sequence[str]) -> Run:
     if process.returncode:
         sys.exit(f"{' '.join(arguments)} ends with {process.returncode}: {said[-2000:]}")
     return Run(wall, used.ru_utime + used.ru_stime, used.ru_maxrss / 1024)
-
-
-def in_turns(contenders: Mapping[str, Sequence[str]], runs: int) -> dict[str, Taken]:
-    """Run all contenders one after the other, again and again; a first round, which fills caches,
-    does not count.
-    """
-    rounds = [
-        {name: run(arguments) for name, arguments in contenders.items()} for _ in range(runs + 1)
-    ][1:]
-    taken = {}
-    for name in contenders:
-        walls, cpus, sizes = zip(*(one[name] for one in rounds), strict=True)
-        taken[name] = Taken(
-            median(walls), median(cpus), max(sizes), (max(walls) - min(walls)) / median(walls)
-        )
-    return taken

@@ -2,20 +2,48 @@
 
 import json
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
-from commands.course import PROGRAMS, in_turns, run
+from commands.course import RMQALLOC, Heat, run
 
+SECTION, OF = "many-groups", 0
 HEADER = (
-    "groups",
-    "what",
-    "wall",
-    "spread",
-    "CPU",
-    "memory",
-    "wall over json.load",
-    "CPU over json.load",
+    *("groups", "what", "wall", "spread", "CPU", "memory"),
+    *("beside", "wall over it", "CPU over it"),
 )
+FLOOR = "json.load"
+_LOAD = "import json, sys; json.load(open(sys.argv[1], encoding='utf-8'))"
+_READ = "import sys, rmqalloc; rmqalloc.read(sys.argv[1])"
+
+
+def heats(groups: int, folder: Path) -> Iterator[Heat]:
+    """Yield the one heat."""
+    before, after = folder / f"before-{groups}.json", folder / f"after-{groups}.json"
+    packed = folder / f"before-{groups}.parquet"
+    scaled, lone = ["--scale", "6"], ["-g", f"group-{groups // 2:05d}"]
+    commands = {
+        FLOOR: ["-c", _LOAD, str(before)],
+        "read": ["-c", _READ, str(before)],
+        "read, Parquet": ["-c", _READ, str(packed)],
+        "check": [*RMQALLOC, "check", "-f", str(before)],
+        "plan": [*RMQALLOC, "plan", "-f", str(before), *scaled],
+        "plan, one group": [*RMQALLOC, "plan", "-f", str(before), *scaled, *lone],
+        "diff": [*RMQALLOC, "diff", str(before), str(after)],
+        "show": [*RMQALLOC, "show", "-f", str(before)],
+        "show, one group": [*RMQALLOC, "show", "-f", str(before), *lone],
+        "groups": [*RMQALLOC, "groups", "-f", str(before)],
+    }
+    beside = {**dict.fromkeys(commands, FLOOR), "read, Parquet": "read"}
+    pairs = [(name, rival) for name, rival in beside.items() if name != FLOOR]
+    prepare = partial(_prepare, groups, before, after, packed)
+    yield Heat(f"{groups:,} groups", (f"{groups:,}",), commands, pairs, prepare)
+
+
+def _prepare(groups: int, before: Path, after: Path, packed: Path) -> None:
+    written(groups, before)
+    written(groups, after, leaves_every=2)
+    run([*RMQALLOC, "convert", str(before), "--out", str(packed)])
 
 
 def written(groups: int, path: Path, leaves_every: int | None = None) -> Path:
@@ -46,37 +74,3 @@ def written(groups: int, path: Path, leaves_every: int | None = None) -> Path:
     document = {"apiVersion": "rmqalloc/v1", "kind": "Snapshot", "topics": topics, "groups": found}
     path.write_text(json.dumps(document), encoding="utf-8")
     return path
-
-
-def contenders(before: Path, after: Path, packed: Path) -> dict[str, list[str]]:
-    """Return the arguments of every contender."""
-    verb = ["-m", "rmqalloc"]
-    read = str(PROGRAMS / "read_snapshot.py")
-    return {
-        "json.load": [str(PROGRAMS / "json_load.py"), str(before)],
-        "read": [read, str(before)],
-        "read, Parquet": [read, str(packed)],
-        "check": [*verb, "check", "-f", str(before)],
-        "plan": [*verb, "plan", "-f", str(before), "--scale", "6"],
-        "diff": [*verb, "diff", str(before), str(after)],
-        "show": [*verb, "show", "-f", str(before)],
-        "groups": [*verb, "groups", "-f", str(before)],
-    }
-
-
-def rows(groups: int, runs: int, folder: Path) -> Iterator[list[str]]:
-    """Yield a row for every contender."""
-    before = written(groups, folder / f"before-{groups}.json")
-    after = written(groups, folder / f"after-{groups}.json", leaves_every=2)
-    packed = folder / f"before-{groups}.parquet"
-    run(["-m", "rmqalloc", "convert", str(before), "--out", str(packed)])
-    taken = in_turns(contenders(before, after, packed), runs)
-    base = taken["json.load"]
-    for name, one in taken.items():
-        yield [
-            f"{groups:,}",
-            name,
-            *one.cells(),
-            f"{one.wall / base.wall:.1f}",
-            f"{one.cpu / base.cpu:.1f}",
-        ]

@@ -21,11 +21,13 @@ def hash_of(text: str) -> int:
 def owners_of(topic: str, brokers: list[dict[str, Any]], client_ids: list[str]) -> list[int]:
     """Owners of the sorted queues as positions in the sorted clients."""
     clients = sorted(client_ids)
-    points = np.array([hash_of(f"{one}-{k}") for one in clients for k in range(10)], np.int64)
+    points = np.array([hash_of(f"{client}-{k}") for client in clients for k in range(10)], np.int64)
     order = np.argsort(points, kind="stable")
     queues = [
         hash_of(f"MessageQueue [topic={topic}, brokerName={name}, queueId={i}]")
-        for name, n in sorted((one["broker_name"], one["read_queue_nums"]) for one in brokers)
+        for name, n in sorted(
+            (broker["broker_name"], broker["read_queue_nums"]) for broker in brokers
+        )
         for i in range(n)
     ]
     at = np.searchsorted(points[order], queues)

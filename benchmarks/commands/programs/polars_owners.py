@@ -1,16 +1,18 @@
-"""Owners in Polars, as its users write them: the closed forms, without order, checks or figures."""
+"""Owners in Polars: closed forms without order, checks or figures, by arithmetic of lists.
+
+Under AVG the first r clients have one queue more. The larger of two quotients is the owner, which
+takes less time than rows that are exploded and grouped.
+"""
 
 import sys
 
 import polars as pl
 
 source, target, strategy = sys.argv[1:]
-m, n, i = pl.col("m"), pl.col("n"), pl.col("i")
-big = m // n + 1
-OWNER = {
-    "AVG": pl.when(i < (m % n) * big)
-    .then(i // big)
-    .otherwise(m % n + (i - (m % n) * big) // pl.max_horizontal(m // n, 1)),
+m, n, i = pl.col("m"), pl.col("n"), pl.int_ranges(0, pl.col("m"))
+first, later = i // (m // n + 1), (i - m % n) // pl.max_horizontal(m // n, 1)
+OWNERS = {
+    "AVG": first + (later - first).list.eval(pl.element().clip(0)),
     "AVG_BY_CIRCLE": i % n,
 }
 sizes = pl.scan_parquet(f"{source}/*.parquet").select(
@@ -22,10 +24,7 @@ sizes = pl.scan_parquet(f"{source}/*.parquet").select(
     .cast(pl.Int64),
     n=pl.col("client_ids").list.len().cast(pl.Int64),
 )
-rows = sizes.with_row_index("row").with_columns(i=pl.int_ranges(0, m)).explode("i")
-owners = rows.with_columns(owner=OWNER[strategy].cast(pl.Int32)).group_by(
-    "row", maintain_order=True
+owners = OWNERS[strategy].cast(pl.List(pl.Int32))
+sizes.select("consumer_group", "topic", owners=owners).sink_parquet(
+    target, compression="zstd", compression_level=1
 )
-owners.agg(pl.col("consumer_group", "topic").first(), owners=pl.col("owner")).drop(
-    "row"
-).sink_parquet(target)

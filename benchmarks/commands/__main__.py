@@ -35,11 +35,15 @@ def rows(kind: ModuleType, sizes: Sequence[int], runs: int) -> Iterator[list[str
 
 def laid_out(header: Sequence[str], found: Iterable[list[str]]) -> str:
     """Lay out a table, below the machine; its rows are printed as they come."""
-    lines = [list(header), ["---:", "---", *["---:"] * (len(header) - 2)]]
+    lines = []
     for row in found:
         print(*row, sep="  ", file=sys.stderr, flush=True)
         lines.append(row)
-    text = "\n".join("| " + " | ".join(line) + " |" for line in lines)
+    sides = [
+        "---:" if all(cell[0] in "0123456789–" for cell in of) else "---"
+        for of in zip(*lines, strict=True)
+    ]
+    text = "\n".join("| " + " | ".join(line) + " |" for line in (header, sides, *lines))
     return f"{medians.machine()}\n\n{text}"
 
 

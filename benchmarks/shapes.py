@@ -33,7 +33,7 @@ class Shape(NamedTuple):
 
     def small(self) -> "Shape":
         """Cut the shape down for a quick run."""
-        return self._replace(n_groups=min(self.n_groups, 20), n_queues=min(self.n_queues, 20_000))
+        return self._replace(n_groups=min(self.n_groups, 4), n_queues=min(self.n_queues, 20_000))
 
 
 class Group(NamedTuple):

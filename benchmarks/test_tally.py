@@ -18,7 +18,7 @@ class Both:
     """
 
     def __init__(self, n_groups: int) -> None:
-        of = fleet(SHAPES[0], n_groups)
+        of = fleet(SHAPES[0]._replace(n_groups=n_groups), n_groups)
         self.offsets, self.slots = of.queue_offsets, of.client_offsets
         self.n_queues, self.n_clients, self.n_after = (
             of.n_queues,

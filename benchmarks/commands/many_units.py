@@ -26,6 +26,8 @@ BULK = "rmqalloc bulk"
 N_SCENARIOS = 32
 FEWER = 20
 """Of so many units one is in the heat of scenarios, where NumPy takes a minute for a million."""
+ONE_FILE = 1_000_000
+"""From so many units on AVG runs on one file, too."""
 _SLOW = {"numpy_ring": 100_000}
 """Most units for a program that takes minutes beyond."""
 
@@ -75,10 +77,11 @@ class Setting(NamedTuple):
 
 
 def heats(units: int, folder: Path) -> Iterator[Heat]:
-    """Yield a heat for every strategy, AVG of one file, too, and one of scenarios."""
+    """Yield a heat for every strategy, of one file, too, where it is large, and one of scenarios."""
     for strategy in RIVALS:
         yield _owners(strategy, Setting(units, 4, strategy, folder))
-    yield _owners("AVG", Setting(units, 1, "AVG", folder))
+    if units >= ONE_FILE:
+        yield _owners("AVG", Setting(units, 1, "AVG", folder))
     yield _scenarios(Setting(units // FEWER, 4, f"AVG, {N_SCENARIOS} scenarios", folder))
 
 

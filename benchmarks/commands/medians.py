@@ -73,8 +73,8 @@ def is_slower(ratio: float, committed: float | None) -> bool:
 def slower(found: Mapping[str, list[float]], committed: Mapping[str, float]) -> list[str]:
     """Return a line for each ratio that was above the limit in every measurement."""
     return [
-        f"{name}: {', '.join(f'{ratio:.2f}' for ratio in ratios)}, "
-        f"{LIMIT} times the committed median of {committed[name]:.2f} or more, {TIMES} times in a row"
+        f"slower: {name}: {', '.join(f'{ratio:.2f}' for ratio in ratios)} in {TIMES} measurements, "
+        f"each at least {LIMIT} times the committed median, {committed[name]:.2f}"
         for name, ratios in found.items()
         if len(ratios) == TIMES and is_slower(ratios[-1], committed.get(name))
     ]

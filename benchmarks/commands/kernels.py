@@ -44,7 +44,7 @@ class Case(NamedTuple):
         return f"{self.shape.n_queues}q x {self.shape.n_clients}c"
 
     def measured(self) -> tuple[float, float]:
-        """Return CPU seconds of a call, and the median ratio to the fill, in turns."""
+        """Return CPU seconds of a call, and their ratio to the fill in turns: the least of each."""
         of = self.shape._replace(n_groups=self.groups)
         units, engine = fleet(of, self.groups), strategy(self.strategy)
         out = np.zeros(units.queue_offsets[-1], np.int32)
@@ -52,10 +52,11 @@ class Case(NamedTuple):
         before = split.isa()
         split.force_isa(self.isa)
         try:
-            pairs = np.array([(_seconds(kernel), _seconds(fill)) for _ in range(_PAIRS)])
+            pairs = [(_seconds(kernel), _seconds(fill)) for _ in range(_PAIRS)]
         finally:
             split.force_isa(before)
-        return float(np.median(pairs[:, 0])), float(np.median(pairs[:, 0] / pairs[:, 1]))
+        own, of_fill = (min(side) for side in zip(*pairs, strict=True))
+        return own, own / of_fill
 
 
 class Kernels:

@@ -446,7 +446,9 @@ _UNUSED_OF_A_FILE = {
     ],
 )
 def test_a_verb_on_a_small_file_imports_what_it_needs(verb, unused):
-    script = "import sys; from rmqalloc.cli import main; main(); print(*sys.modules, file=sys.stderr)"
+    script = (
+        "import sys; from rmqalloc.cli import main; main(); print(*sys.modules, file=sys.stderr)"
+    )
     done = python("-c", script, *verb, "-f", "example:orders")
     imported = set(done.stderr.split())
     assert "pyarrow" in imported

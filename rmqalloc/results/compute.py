@@ -26,16 +26,20 @@ def __getattr__(name: str) -> Any:
     """Return the function of this name, which takes what the one in `pyarrow.compute` does."""
     if name.startswith("__"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from pyarrow import _compute
-
     try:
-        function = _compute.get_function(name.rstrip("_"))
-    except KeyError:  # it is made of several functions
+        made = _one_function(name.rstrip("_"))
+    except (ImportError, AttributeError, KeyError):  # made of several, or of another release
         made = getattr(import_module("pyarrow.compute"), name)
-    else:
-        made = _caller(function, getattr(_compute, function._doc.options_class or "", None))
     globals()[name] = made
     return made
+
+
+def _one_function(name: str) -> Callable[..., Any]:
+    """Return what `pyarrow.compute` makes of one function of Arrow, whose parts have no public name."""
+    from pyarrow import _compute
+
+    function = _compute.get_function(name)
+    return _caller(function, getattr(_compute, function._doc.options_class or "", None))
 
 
 def _caller(function: Any, options_of: Any) -> Callable[..., Any]:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from rmqalloc import scenarios
 from rmqalloc.fleet import Fleet
-from rmqalloc.fleet.columns import Strings, distinct_strings
+from rmqalloc.fleet.columns import distinct_rows
 from rmqalloc.lazy import lazy_property
 from rmqalloc.scenarios.client_changes import generated_names
 from rmqalloc.scenarios.lazy_strings import DistinctLists
@@ -36,20 +36,14 @@ class EquivalenceClasses:
     @lazy_property
     def _numbered(self) -> tuple[Places, Places]:
         """First unit of each kind, ascending, and the kind of each unit."""
-        fleet, rules = self._fleet, self._rules
-        by_count = np.array([s.decided_by == "counts" for s in rules.table])[rules.of_unit]
-        own = -1 - np.arange(fleet.n_units)
-        key = np.where(
-            by_count & self._is_plain, self.sizes * len(rules.table) + rules.of_unit, own
-        )
-        kinds, _ = distinct_strings(
-            Strings.of_bytes(key.view(np.uint8), np.arange(key.size + 1) * key.itemsize)
-        )
-        firsts = np.empty(int(kinds.max(initial=-1)) + 1, np.int64)
-        firsts[kinds[::-1]] = np.arange(key.size)[
-            ::-1
-        ]  # of several the last written stays, which is the first
-        return firsts, kinds.astype(np.int64)
+        rules = self._rules
+        key = self.sizes * len(rules.table) + rules.of_unit
+        by_count = np.array([s.decided_by == "counts" for s in rules.table])
+        if not (by_count.all() and self._is_plain):
+            own = np.flatnonzero(~(by_count[rules.of_unit] & self._is_plain))
+            key[own] = -1 - own
+        kinds, firsts = distinct_rows(key.view(np.uint8), np.arange(key.size + 1) * key.itemsize)
+        return firsts.astype(np.int64), kinds.astype(np.int64)
 
     @lazy_property
     def sizes(self) -> Places:

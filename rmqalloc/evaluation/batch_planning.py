@@ -298,7 +298,10 @@ def _planned(
     if rule.decided_by == "counts" and not spec.params:
         kept = _kept(spec.strategy, type(rule), spec.scenarios)
         rule = kept.rule
-    evaluation = evaluate(read_batch(batch, rule, too_large), spec.scenarios, kept=kept)
+    # Whoever counts needs no list twice, as long as no scenario and no row brings another strategy.
+    counts_only = kept is not None and not spec.scenarios and "strategy" not in batch.schema.names
+    read = read_batch(batch, rule, too_large, shares_lists=not counts_only)
+    evaluation = evaluate(read, spec.scenarios, kept=kept)
     table = FiguresTable(evaluation, batch.num_rows, spec.names)
     for planned, units in table.batches(batch, spec.output, spec.best_by, most_bytes):
         yield from with_carried(planned, batch, units, carry)

@@ -255,9 +255,10 @@ def _queues(columns: Mapping[str, pa.Array], n_rows: int) -> tuple[Counts, Count
     offsets = np.asarray(column.offsets).astype(np.int64, copy=False)
     begin = int(offsets[0])
     numbers = filled(column.values.slice(begin, int(offsets[-1]) - begin).flatten()[at])
-    # A number out of bounds is what is wrong with its row, whatever the others come to.
-    claimed = np.where((numbers < 0) | (numbers > MAX_OF_ROW), 0, numbers).astype(np.int64)
-    sums = np.diff(offsets_of(claimed)[offsets - begin])
+    if numbers.min(initial=0) < 0 or numbers.max(initial=0) > MAX_OF_ROW:
+        # A number out of bounds is what is wrong with its row, whatever the others come to.
+        numbers = np.where((numbers < 0) | (numbers > MAX_OF_ROW), 0, numbers).astype(np.int64)
+    sums = lengths_of(offsets_of(numbers)[offsets - begin])
     return np.where(entries > 0, sums, 0), entries  # a null may lie over some
 
 

@@ -16,7 +16,7 @@ from rmqalloc.evaluation.batch_sizes import NameBytes, cut_names
 from rmqalloc.evaluation.evaluate import EvaluatedUnits, Evaluation, Outcome
 from rmqalloc.evaluation.row_check import Bad, ErrCode, Reason
 from rmqalloc.fleet.arrow_columns import plain, text_lengths, utf8
-from rmqalloc.fleet.columns import offsets_of, ranges
+from rmqalloc.fleet.columns import offsets_of, take_stretches
 from rmqalloc.results import compute as pc
 from rmqalloc.results.schemas import columns
 
@@ -224,12 +224,14 @@ class FiguresTable:
             begin += int(outcome.offsets[-1])
         lengths = self._figure("n_queues")[at]
         lengths = lengths if bad is None else np.where(bad, 0, lengths)
-        places = ranges(self._laid(starts, np.int64)[at], lengths)
         nothing = np.zeros(0, np.int32)
         owners = np.concatenate([nothing, *(outcome.owners for outcome in self._outcomes)])
-        offsets = pa.array(offsets_of(lengths).astype(np.int32))
+        offsets = offsets_of(lengths)
+        picked = take_stretches(owners, self._laid(starts, np.int64)[at], offsets)
         mask = None if bad is None else pa.array(bad)
-        return pa.ListArray.from_arrays(offsets, pa.array(owners[places]), mask=mask)
+        return pa.ListArray.from_arrays(
+            pa.array(offsets.astype(np.int32)), pa.array(picked), mask=mask
+        )
 
 
 def _stand_ins(evaluation: Evaluation, n_units: int) -> Places:

@@ -24,9 +24,10 @@ from rmqalloc.evaluation.row_strategies import (
     value_of,
 )
 from rmqalloc.fleet import Fleet
-from rmqalloc.fleet.checked_columns import replaced
-from rmqalloc.fleet.columns import among
-from rmqalloc.fleet.fleet import units_alone
+from rmqalloc.fleet.arrow import columns_from_arrow
+from rmqalloc.fleet.checked_columns import replaced, unchecked
+from rmqalloc.fleet.columns import among, longest_of
+from rmqalloc.fleet.fleet import units_alone, with_lists
 from rmqalloc.fleet.lists import QueueLists
 from rmqalloc.model import MAX_TEXT_BYTES, MessageQueue
 from rmqalloc.scenarios.lazy_strings import DistinctLists, ordered
@@ -142,15 +143,19 @@ def read_batch(
     default: Strategy,
     too_large: dict[int, str],
     columns: StrategyColumns = OF_TABLES,
+    shares_lists: bool = True,
 ) -> Read:
     """Read the units of a batch: the one check of rows, whatever brings them and whatever is made
     of them.
+
+    Without ``shares_lists`` equal short lists may be kept several times, for those who count only.
     """
     if not too_large:
-        return _read(batch, default, columns)
+        return _read(batch, default, columns, shares_lists)
     rows = np.delete(np.arange(batch.num_rows), list(too_large))
     left_out = {row: Reason(ErrCode.TOO_LARGE, text) for row, text in too_large.items()}
-    return _read(_without(batch, list(too_large)), default, columns).among(rows, left_out)
+    rest = _without(batch, list(too_large))
+    return _read(rest, default, columns, shares_lists).among(rows, left_out)
 
 
 def _without(batch: pa.RecordBatch, rows: list[int]) -> pa.RecordBatch:
@@ -164,14 +169,16 @@ def _without(batch: pa.RecordBatch, rows: list[int]) -> pa.RecordBatch:
     )
 
 
-def _read(batch: pa.RecordBatch, default: Strategy, columns: StrategyColumns) -> Read:
+def _read(
+    batch: pa.RecordBatch, default: Strategy, columns: StrategyColumns, shares_lists: bool
+) -> Read:
     """Read rows that are not too large."""
-    fleet = Fleet.from_arrow(batch, on_error="report")
+    read = columns_from_arrow(batch, "report", shares_lists)
     spoiled = {
-        error.position: Reason(ErrCode.MALFORMED, error.reason) for error in fleet.errors
+        error.position: Reason(ErrCode.MALFORMED, error.reason) for error in read.pop("errors")
     } | _unmade(batch)
+    fleet = unchecked(Fleet, **read)
     unassigned = empties(fleet)
-    fleet = replaced(fleet, errors=())
     rules, wrong = rules_of_rows(batch, fleet, default, columns)
     for row, text in wrong.items():
         unassigned.setdefault(row, Reason(ErrCode.BAD_STRATEGY, text))
@@ -212,7 +219,8 @@ def _good(fleet: Fleet, rules: Rules, bad: list[int]) -> list[ReadUnits]:
     lists = fleet.client_lists
     distinct = DistinctLists.of_slots(lists.offsets, lists.client_ids, lists.slot_room)
     if not bad and not lists.irregular.any():
-        return [ReadUnits(replaced(fleet, client_lists=distinct), rules, np.arange(fleet.n_units))]
+        whole = with_lists(fleet, fleet.queue_lists, distinct)
+        return [ReadUnits(whole, rules, np.arange(fleet.n_units))]
     good = np.ones(fleet.n_units, bool)
     good[bad] = False
     regular = lists.irregular[fleet.unit_client_list] == 0
@@ -233,6 +241,8 @@ def _good(fleet: Fleet, rules: Rules, bad: list[int]) -> list[ReadUnits]:
 def _find_long_ids(fleet: Fleet, bad: Bad) -> None:
     """Find rows with a client id that is too long."""
     lists = fleet.client_lists
+    if longest_of(lists.client_ids.offsets[lists.offsets]) <= MAX_CLIENT_ID_BYTES:
+        return  # of nearly all tables, even of all ids of a list together
     lengths = np.diff(lists.client_ids.offsets)
     for slot in np.flatnonzero(lengths > MAX_CLIENT_ID_BYTES).tolist():
         in_list = int(np.searchsorted(lists.offsets, slot, side="right")) - 1

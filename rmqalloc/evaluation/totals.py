@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
 from rmqalloc.evaluation.row_check import ErrCode
 from rmqalloc.fleet.arrow_columns import Column, filled
-from rmqalloc.fleet.columns import distinct_strings
+from rmqalloc.fleet.columns import Index, distinct_strings
 from rmqalloc.results.renderer import skew_text
 
 SUMS = {"queues": "n_queues", "unowned": "unowned", "idle": "idle", "moved": "moved"}
@@ -80,26 +80,25 @@ def totals_of(batch: pa.RecordBatch) -> ByScenario:
     if (nowhere := scenarios.nulls()).size:
         number = number.copy()
         number[nowhere] = len(names) - 1
-    figures = {name: filled(batch.column(of)) for name, of in (SUMS | {"max_skew": "skew"}).items()}
-    figures["bad"] = np.asarray(batch.column("err_code")) != ErrCode.GOOD
-    # Rows of a scenario side by side, as they come; numbers of 16 bits are sorted in one pass.
-    order = np.argsort(number.astype(np.min_scalar_type(len(names))), kind="stable")
-    begins = np.flatnonzero(np.diff(number[order], prepend=-1))
-    columns = {name: column[order] for name, column in figures.items()}
-    most = np.maximum.reduceat(columns.pop("max_skew"), begins) if begins.size else ()
-    sums = {
-        name: np.add.reduceat(column, begins, dtype=np.int64)
-        for name, column in columns.items()
-        if begins.size
-    }
-    units = np.diff(begins, append=number.size)
+    figures = {name: filled(batch.column(of)) for name, of in SUMS.items()}
+    figures["bad_units"] = np.asarray(batch.column("err_code")) != ErrCode.GOOD
+    skew = filled(batch.column("skew"))
     totals = {}
-    for at in np.argsort(order[begins]).tolist():
-        own = {name: int(column[at]) for name, column in sums.items()}
-        bad_units = own.pop("bad")
-        name = names[number[order[begins[at]]]]
-        totals[name] = Totals(int(units[at]), bad_units, **own, max_skew=float(most[at]))
+    for rows in _rows_of_each(number):
+        sums = {name: int(column[rows].sum(dtype=np.int64)) for name, column in figures.items()}
+        units = number[rows]
+        totals[names[units[0]]] = Totals(units.size, **sums, max_skew=float(skew[rows].max()))
     return totals
+
+
+def _rows_of_each(number: Index) -> list[Any]:
+    """Return the rows of every scenario, in the order in which scenarios first come."""
+    if not number.any():  # of one scenario, nothing has to be picked
+        return [slice(None)] if number.size else []
+    # Numbers of 16 bits are sorted in one pass.
+    order = np.argsort(number.astype(np.min_scalar_type(number.max())), kind="stable")
+    rows = np.split(order, 1 + np.flatnonzero(np.diff(number[order])))
+    return sorted(rows, key=lambda some: int(some[0]))
 
 
 def added(totals: ByScenario, more: ByScenario) -> ByScenario:

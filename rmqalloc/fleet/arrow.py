@@ -33,6 +33,9 @@ from rmqalloc.fleet.unit_sizes import over_bound, too_many
 from rmqalloc.model import MAX_OF_ROW, MAX_PER_UNIT
 from rmqalloc.results import compute as pc
 
+# Lists of fewer, on average, are sorted in less time than equal ones are found.
+_FEW_CLIENTS = 8
+
 Rooms = tuple[Strings, NDArray[np.bool_]]
 
 # From so many queues or bytes on, offsets are int64.
@@ -42,21 +45,27 @@ _OF_INT64 = 2**31
 _MOST_KEPT = 31 << 20
 
 
-def columns_from_arrow(data: Any, on_error: str) -> dict[str, Any]:
-    """Return the columns of a `Fleet` by name; see `Fleet.from_arrow`."""
+def columns_from_arrow(data: Any, on_error: str, shares_lists: bool = True) -> dict[str, Any]:
+    """Return the columns of a `Fleet` by name; see `Fleet.from_arrow`.
+
+    Without ``shares_lists`` equal topics and lists are found only where lists are long: to sort
+    short ones again takes less time, and what is sorted is all that some readers want.
+    """
     check_on_error(on_error)
     table = _table(data)
     _keep_memory(2 * table.get_total_buffer_size())  # checks and owners take as much again
     bad = _BadUnits()
     groups, topics = _names(table, "consumer_group", bad), _names(table, "topic", bad)
-    unit_topic, topic_rows = distinct_rows(topics.values, topics.offsets)
+    unit_topic = topic_rows = np.arange(table.num_rows, dtype=np.int32)
+    if shares_lists:
+        unit_topic, topic_rows = distinct_rows(topics.values, topics.offsets)
     topic_table = topics if topic_rows.size == len(topics) else topics.take_unchecked(topic_rows)
     queues = _QueueRows.read(table, bad)
     clients = _ClientRows.read(table, bad)
     room_table = _number_rooms(queues, clients)
     bad_rows = np.array(sorted(bad.reasons), np.int64)
     unit_queue_list, queue_lists = queues.lists(unit_topic, topic_rows, bad_rows)
-    unit_client_list, client_lists = clients.lists(bad_rows)
+    unit_client_list, client_lists = clients.lists(bad_rows, shares_lists)
     errors = [
         UnitError(row, groups[row], topics[row], bad.reasons[row]) for row in bad_rows.tolist()
     ]
@@ -227,10 +236,12 @@ class _ClientRows:
         )
         return cls(offsets, ids, _rooms(table, "client_rooms", offsets, "client_ids", bad))
 
-    def lists(self, bad_rows: Places) -> tuple[Index, ClientLists]:
+    def lists(self, bad_rows: Places, shares_lists: bool) -> tuple[Index, ClientLists]:
         """Number the distinct lists; where all are distinct the text is not copied."""
         offsets, ids, rooms = self.offsets, self.client_ids, self.room_codes
-        kinds, firsts = distinct_rows(ids.values, ids.offsets[offsets])
+        kinds = firsts = np.arange(offsets.size - 1, dtype=np.int32)
+        if shares_lists or len(ids) > _FEW_CLIENTS * kinds.size:
+            kinds, firsts = distinct_rows(ids.values, ids.offsets[offsets])
         if firsts.size < kinds.size:  # of one text, but is it cut in the same way?
             lengths = lengths_of(ids.offsets).astype(np.int32)
             columns = [lengths] if rooms is None else [lengths, rooms]

@@ -357,7 +357,14 @@ class Fleet:
         equal queues and equal ids keep their order. Lists already in order are not copied.
         """
         queue_lists = self.queue_lists.sorted(self.topics, self.brokers)
-        return replaced(self, queue_lists=queue_lists, client_lists=self.client_lists.sorted())
+        return with_lists(self, queue_lists, self.client_lists.sorted())
+
+
+def with_lists(fleet: Fleet, queue_lists: QueueLists, client_lists: ClientLists) -> Fleet:
+    """Return the same units over other lists of the same lengths, which need not be counted again."""
+    counts = ("n_queues", "n_clients", "queue_offsets", "client_offsets")
+    known = {name: fleet.__dict__[name] for name in counts if name in fleet.__dict__}
+    return replaced(fleet, queue_lists=queue_lists, client_lists=client_lists, **known)
 
 
 def listed_queues(fleet: Fleet) -> list[MessageQueue]:

@@ -17,6 +17,8 @@ from hypothesis import strategies as st
 from rmqalloc.evaluation.batch_planning import PLAN_SCHEMA, PlanSpec, plan_batch, plan_stream
 from rmqalloc.evaluation.parquet_plan import plan_files
 from rmqalloc.evaluation.totals import Totals, added, totals_of, two_columns
+from rmqalloc.fleet import arrow
+from rmqalloc.fleet.arrow import columns_from_arrow
 from rmqalloc.snapshot.directory import MARKER, replaced_result
 from rmqalloc.snapshot.synthetic import FLEET_SCHEMA, synthetic_fleet, write_fleet
 
@@ -50,6 +52,21 @@ def test_a_bad_row_never_raises(spec):
     units.assert_assigned(
         rows_of(plan_stream([batch], spec)), batch.to_pylist(), words, spec.rule()
     )
+
+
+@pytest.mark.parametrize("few_clients", [0, 8])
+def test_units_that_share_no_list_are_planned_like_those_that_do(monkeypatch, few_clients):
+    monkeypatch.setattr(arrow, "_FEW_CLIENTS", few_clients)
+    batch, _ = units.mixed()
+    twice = pa.Table.from_batches([batch, batch]).combine_chunks().to_batches()[0]
+    n_lists = [
+        columns_from_arrow(twice, "report", shares)["client_lists"].offsets.size
+        for shares in (True, False)
+    ]
+    assert (n_lists[0] < n_lists[1]) is (few_clients > 0)
+    # A strategy of a row may look at names, so where rows have a column for it lists are shared.
+    of_rows = twice.append_column("strategy", pa.nulls(twice.num_rows, pa.string()))
+    assert plan_batch(twice, OWNERS).equals(plan_batch(of_rows, OWNERS))
 
 
 def test_queues_will_do_as_well_as_brokers():

@@ -382,6 +382,7 @@ def test_sorted_is_java_s_order():
         assert brokers.index("😀") < brokers.index("\ue000")
         assert in_order.consumer_group(u) == fleet.consumer_group(u)
     assert in_order.queue_offsets.tolist() == fleet.queue_offsets.tolist()
+    assert fleet.sorted().queue_offsets is fleet.queue_offsets  # counted once, not once more
 
 
 @every_way

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -9,6 +10,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 import click
 
+from rmqalloc import lazy
 from rmqalloc.cli._change_options import scenario_option
 from rmqalloc.cli._choices import Amount, Choice, Count
 from rmqalloc.cli._environment import Verb
@@ -155,6 +157,10 @@ def bulk(
         return _with_spark(
             source or "", target or "", lambda: _spec(strategy, scenario, show), given
         )
+    if lazy.is_command:
+        # The C library keeps what a batch has freed for the next one; Arrow's own allocator gives
+        # it back to the system, page by page. Arrow looks here once, when it is first imported.
+        os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
     _on_threads(source or "", target or "", _spec(strategy, scenario, show), threads)
     return 0
 

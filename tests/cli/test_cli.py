@@ -31,6 +31,7 @@ from rmqalloc.text import printable
 
 OF_QUEUES = ["allocate", "-t", "orders", "--clients", "c1", "--queues"]
 GROUP = ["allocate", "-t", "orders", "--queues", "broker-b:2,broker-a:3", "--clients", "c2,c10,c1"]
+POOL = "ARROW_DEFAULT_MEMORY_POOL"
 DELETED = "\x1b[2J\u202e\n\x9b\ud800"
 
 
@@ -501,6 +502,20 @@ def test_without_a_library_it_says_how_to_get_it(missing, flags, extra):
     done = python("-c", script, "bulk", "-f", "x", "--out", "y", *flags)
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr == f'rmqalloc: {missing} is not installed: pip install "rmqalloc[{extra}]"\n'
+
+
+@pytest.mark.parametrize(("chosen", "used"), [({}, "system"), ({POOL: "mimalloc"}, "mimalloc")])
+def test_bulk_has_arrow_take_memory_from_the_c_library_unless_told_otherwise(
+    tmp_path, chosen, used
+):
+    script = (
+        "from rmqalloc.cli import main; main()\n"
+        "import pyarrow; print(pyarrow.default_memory_pool().backend_name)"
+    )
+    write_fleet(tmp_path / "fleet", 1)
+    files = ("-f", str(tmp_path / "fleet"), "--out", str(tmp_path / "plan"))
+    done = python("-c", script, "bulk", *files, **chosen)
+    assert (done.returncode, done.stdout.splitlines()[-1:]) == (0, [used])
 
 
 @pytest.mark.thorough

@@ -37,11 +37,13 @@ class EquivalenceClasses:
     def _numbered(self) -> tuple[Places, Places]:
         """First unit of each kind, ascending, and the kind of each unit."""
         rules = self._rules
-        key = self.sizes * len(rules.table) + rules.of_unit
         by_count = np.array([s.decided_by == "counts" for s in rules.table])
-        if not (by_count.all() and self._is_plain):
-            own = np.flatnonzero(~(by_count[rules.of_unit] & self._is_plain))
-            key[own] = -1 - own
+        if not (by_count.any() and self._is_plain):
+            everyone = np.arange(rules.of_unit.size)
+            return everyone, everyone
+        key = self.sizes * len(rules.table) + rules.of_unit
+        own = np.flatnonzero(~by_count[rules.of_unit])
+        key[own] = -1 - own
         kinds, firsts = distinct_rows(key.view(np.uint8), np.arange(key.size + 1) * key.itemsize)
         return firsts.astype(np.int64), kinds.astype(np.int64)
 

@@ -10,7 +10,14 @@ from numpy.typing import NDArray
 from rmqalloc.evaluation.row_check import Bad, ErrCode, Reason
 from rmqalloc.evaluation.row_strategies import Unusable
 from rmqalloc.fleet import Fleet
-from rmqalloc.fleet.columns import Offsets, Strings, list_positions, offsets_of, ranges
+from rmqalloc.fleet.columns import (
+    Offsets,
+    Strings,
+    list_positions,
+    offsets_of,
+    ranges,
+    take_stretches,
+)
 from rmqalloc.scenarios.lazy_strings import Derived, DistinctLists
 from rmqalloc.scenarios.subfleet import Rules, subfleet
 from rmqalloc.strategies import Strategy
@@ -27,8 +34,7 @@ _MOST_SOURCES = 8  # ids hashed, and kept, for one that is asked for
 
 def owners_of_units(fleet: Fleet, owners: Owners, units: NDArray[np.int64]) -> Owners:
     """Return the owners of the queues of some units of a fleet."""
-    some: Owners = owners[ranges(fleet.queue_offsets[units], fleet.n_queues[units])]
-    return some
+    return take_stretches(owners, fleet.queue_offsets[units], offsets_of(fleet.n_queues[units]))
 
 
 class Assigner:

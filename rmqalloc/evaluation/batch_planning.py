@@ -27,7 +27,8 @@ from rmqalloc.evaluation.figures_table import (
     FiguresTable,
     figures_schema,
 )
-from rmqalloc.evaluation.row_check import ErrCode, read_batch
+from rmqalloc.evaluation.row_check import ErrCode, counts_only, read_batch
+from rmqalloc.evaluation.row_strategies import OF_TABLES
 from rmqalloc.model import MAX_OF_ROW
 from rmqalloc.scenarios import CURRENT
 from rmqalloc.strategies import Strategy
@@ -298,9 +299,8 @@ def _planned(
     if rule.decided_by == "counts" and not spec.params:
         kept = _kept(spec.strategy, type(rule), spec.scenarios)
         rule = kept.rule
-    # Whoever counts needs no list twice, as long as no scenario and no row brings another strategy.
-    counts_only = kept is not None and not spec.scenarios and "strategy" not in batch.schema.names
-    read = read_batch(batch, rule, too_large, shares_lists=not counts_only)
+    shares_lists = bool(spec.scenarios) or not counts_only(batch, rule, OF_TABLES)
+    read = read_batch(batch, rule, too_large, OF_TABLES, shares_lists)
     evaluation = evaluate(read, spec.scenarios, kept=kept)
     table = FiguresTable(evaluation, batch.num_rows, spec.names)
     for planned, units in table.batches(batch, spec.output, spec.best_by, most_bytes):

@@ -33,7 +33,7 @@ from rmqalloc.evaluation.balance import balance, cross_room
 from rmqalloc.evaluation.movement import movement_of
 from rmqalloc.evaluation.row_check import Bad, Read, ReadUnits, empties
 from rmqalloc.fleet import Fleet
-from rmqalloc.fleet.columns import Index, Offsets, among, offsets_of, ranges
+from rmqalloc.fleet.columns import Index, Offsets, among, offsets_of, take_stretches
 from rmqalloc.lazy import lazy_property
 from rmqalloc.scenarios.subfleet import Changed, Rules, among_others, subfleet, unmoved
 from rmqalloc.strategies import Strategy
@@ -121,8 +121,7 @@ class EvaluatedUnits:
         owners = [layer.outcome.owners for layer in self.layers]
         if len(owners) == 1 and np.array_equal(starts, self.fleet.queue_offsets[:-1]):
             return owners[0]
-        gathered: Owners = np.concatenate(owners)[ranges(starts, self.fleet.n_queues)]
-        return gathered
+        return take_stretches(np.concatenate(owners), starts, self.fleet.queue_offsets)
 
 
 @dataclass(frozen=True)
@@ -341,8 +340,7 @@ class _Evaluator:
         if units.size == self._firsts.size and np.array_equal(units, self._firsts):
             return self._owners
         starts = offsets_of(self._fleet.n_queues[self._firsts])[self._class_of[units]]
-        owners: Owners = self._owners[ranges(starts, self._fleet.n_queues[units])]
-        return owners
+        return take_stretches(self._owners, starts, offsets_of(self._fleet.n_queues[units]))
 
 
 def _cured(
@@ -396,7 +394,8 @@ def _names_after(
 
 def _some_changed(before: Fleet, made: Changed, units: Positions) -> Changed:
     """Return some units of a fleet that was changed."""
-    renamed = made.renamed[ranges(before.client_offsets[units], before.n_clients[units])]
+    offsets = offsets_of(before.n_clients[units])
+    renamed = take_stretches(made.renamed, before.client_offsets[units], offsets)
     return Changed(
         subfleet(made.fleet, units), renamed, made.rules.select(units), made.units[units]
     )

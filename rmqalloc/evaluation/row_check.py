@@ -158,6 +158,11 @@ def read_batch(
     return _read(rest, default, columns, shares_lists).among(rows, left_out)
 
 
+def counts_only(batch: pa.RecordBatch, default: Strategy, columns: StrategyColumns) -> bool:
+    """Return True if owners follow from numbers of queues and clients, whatever strategy a row has."""
+    return default.decided_by == "counts" and columns.kinds.keys().isdisjoint(batch.schema.names)
+
+
 def _without(batch: pa.RecordBatch, rows: list[int]) -> pa.RecordBatch:
     """Return a batch without some rows, cut in slices: Arrow's ``take`` lacks the newer kinds of
     text and lists.

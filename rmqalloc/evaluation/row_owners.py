@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 from rmqalloc.evaluation.assigner import Assigner
 from rmqalloc.evaluation.batch_planning import MAX_QUEUES_PER_BATCH, pieces
 from rmqalloc.evaluation.batch_sizes import Sizes
-from rmqalloc.evaluation.row_check import Bad, ErrCode, Reason, read_batch
+from rmqalloc.evaluation.row_check import Bad, ErrCode, Reason, counts_only, read_batch
 from rmqalloc.evaluation.row_strategies import StrategyColumns, Unusable, rules_of_rows
 from rmqalloc.fleet import Fleet
 from rmqalloc.fleet.arrow_columns import check_type
-from rmqalloc.fleet.columns import offsets_of, ranges
+from rmqalloc.fleet.columns import offsets_of, ranges, take_stretches
 from rmqalloc.model import MAX_OF_ROW
 from rmqalloc.strategies import Strategy
 from rmqalloc.strategies.base import NO_CLIENTS, NO_QUEUES
@@ -63,7 +63,8 @@ def owners_of_rows(
 ) -> Iterator[RowOwners]:
     """Yield the owners of a batch of units, in pieces of a bounded number of queues."""
     for piece, too_large in pieces([batch], (), MAX_QUEUES_PER_BATCH, with_owners=True):
-        read = read_batch(piece, default, too_large, columns)
+        shares_lists = not counts_only(piece, default, columns)
+        read = read_batch(piece, default, too_large, columns, shares_lists)
         bad, parts = read.spoiled | read.unassigned, []
         (lengths, starts), begin = np.zeros((2, piece.num_rows), np.int64), 0
         for units in read.units:
@@ -78,7 +79,7 @@ def owners_of_rows(
         lengths[list(bad)] = 0
         laid = np.concatenate(parts) if len(parts) > 1 else parts[0]
         if bad or len(parts) > 1:
-            laid = laid[ranges(starts, lengths)]
+            laid = take_stretches(laid, starts, offsets_of(lengths))
         yield RowOwners.of(lengths, laid, bad, read.wrong_strategies)
 
 

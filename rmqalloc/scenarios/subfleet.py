@@ -12,7 +12,7 @@ from rmqalloc.dataclass import dataclass
 from rmqalloc.errors import ArgumentError, ArgumentTypeError
 from rmqalloc.fleet import Fleet
 from rmqalloc.fleet.checked_columns import replaced
-from rmqalloc.fleet.columns import Index, offsets_of, ranges
+from rmqalloc.fleet.columns import Index, offsets_of, ranges, take_stretches
 from rmqalloc.fleet.fleet import units_alone
 from rmqalloc.fleet.lists import ClientLists, QueueLists
 from rmqalloc.fleet.positions import positions
@@ -115,7 +115,7 @@ def per_unit(fleet: Fleet, per_slot: Index) -> Index:
     """Lay out numbers of the slots of client lists unit by unit."""
     if np.array_equal(fleet.unit_client_list, np.arange(fleet.n_units)):
         return per_slot[: fleet.client_lists.offsets[fleet.n_units]]
-    return per_slot[ranges(fleet.slot_starts, fleet.n_clients)]
+    return take_stretches(per_slot, fleet.slot_starts, fleet.client_offsets)
 
 
 def unmoved(fleet: Fleet) -> Index:

@@ -9,6 +9,7 @@ from collections import Counter
 from fnmatch import fnmatchcase
 
 import drawn_units
+import numpy as np
 import pyarrow as pa
 import pytest
 import yaml
@@ -42,6 +43,7 @@ from rmqalloc.scenarios import (
 )
 from rmqalloc.scenarios.patterns import matches
 from rmqalloc.scenarios.scenario import CHANGES
+from rmqalloc.scenarios.subfleet import per_unit
 from rmqalloc.strategies.by_name import rule
 
 SCALE = {"scale_clients": {"to": 8}}
@@ -535,3 +537,13 @@ def test_a_change_of_a_broker_without_queues_that_gives_it_none_changes_nothing(
         SetQueues(4, brokers=("a",)),
     ):
         assert not apply(Scenario("x", [change]), fleet_of([row]), strategy("AVG")).units.any()
+
+
+def test_numbers_of_slots_are_laid_out_unit_by_unit():
+    lists = {"a": ["a1"], "b": ["b1", "b2", "b3"]}
+    fleet = Fleet.from_groups([(g, "T", [("b", 0)], lists[g]) for g in "bab"])
+    numbers = {"a1": 7, "b1": 0, "b2": 1, "b3": 2}
+    per_slot = np.array(
+        [numbers[name] for name in fleet.client_lists.client_ids.to_list()], np.int32
+    )
+    assert per_unit(fleet, per_slot).tolist() == [0, 1, 2, 7, 0, 1, 2]

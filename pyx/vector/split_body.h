@@ -4,6 +4,8 @@
      TARGET      the attribute that lets the compiler use it
      LANES       32-bit integers in a vector
      LARGER(a, b)  the larger of each two floats
+     LESSER(a, b)  the lesser of each two integers without a sign
+     MOST_VECTORS  how many vectors are stored of each unit of a chunk at most
      AHEAD       how many bytes before a line is written it is asked for; 0 for never
      WIDEN(bytes)  LANES bytes of PATTERNS as a vector, if this instruction set is to use them */
 
@@ -33,12 +35,26 @@ TARGET INLINE void ISA(ask_ahead)(const int32_t *to, const int v)
         ASK_TO_WRITE(to + v * LANES, AHEAD);
 }
 
+/* Store two vectors, one behind the other: the end of the range is looked for once. */
+TARGET INLINE void ISA(store_two)(int32_t *to, const int32_t *end, ISA(lanes_t) owners, ISA(lanes_t) next)
+{
+    ISA(ask_ahead)(to, 0);
+    ISA(ask_ahead)(to, 1);
+    if (LIKELY(end - to >= 2 * LANES)) {
+        *(ISA(memory_t) *)to = owners;
+        *(ISA(memory_t) *)(to + LANES) = next;
+    } else {
+        ISA(store)(to, end, owners);
+        ISA(store)(to + LANES, end, next);
+    }
+}
+
 /* Find out how many queues each unit of a chunk has. Returns how many vectors to store for each of them, whatever its size:
    no branch depends on a unit then. 0 if that is no good: units too large or too different, or the end of the range too near. */
 TARGET static int ISA(measure)(const int64_t *queue_offsets, int64_t n_behind, int32_t *n_queues)
 {
     const int64_t all = queue_offsets[CHUNK] - queue_offsets[0];
-    if (all > CHUNK * 4 * LANES || n_behind < 4 * LANES)
+    if (all > CHUNK * MOST_VECTORS * LANES || n_behind < MOST_VECTORS * LANES)
         return 0;
     for (int i = 0; i < CHUNK; i++)
         n_queues[i] = (int32_t)(queue_offsets[i + 1] - queue_offsets[i]);
@@ -47,8 +63,10 @@ TARGET static int ISA(measure)(const int64_t *queue_offsets, int64_t n_behind, i
         most = n_queues[i] > most ? n_queues[i] : most;
     if (most <= 2 * LANES)
         return most <= LANES ? 1 : 2;
-    const int are_similar = LANES == 8 || 2 * all >= CHUNK * most; /* four stores of eight are cheap for a few queues, too */
-    return most <= 4 * LANES && are_similar ? 4 : 0;
+    const int are_similar = 2 * all >= CHUNK * most;
+    if (most <= 4 * LANES)
+        return LANES == 8 || are_similar ? 4 : 0; /* four stores of eight are cheap for a few queues, too */
+    return most <= MOST_VECTORS * LANES && are_similar ? MOST_VECTORS : 0;
 }
 
 /* Whether the units of a chunk are all alike. */
@@ -80,8 +98,7 @@ TARGET INLINE void ISA(store_alike)(int32_t *to, const ISA(lanes_t) *owners, int
    the round of the first vector breaks off (n itself does for 0). */
 TARGET INLINE ISA(lanes_t) ISA(go_on)(ISA(lanes_t) owners, int32_t n, int32_t step)
 {
-    owners += step - n;
-    return owners + (n & (owners >> 31));
+    return LESSER(owners + step, owners + (step - n)); /* below 0 is beyond all others */
 }
 
 /* Queues from `to` on, whose first owners go round and round, are continued up to unit_end, two vectors side by side. */
@@ -91,10 +108,7 @@ TARGET INLINE void ISA(go_round)(
     const int32_t far_step = 2 * step > n ? 2 * step - n : 2 * step;
     ISA(lanes_t) next = ISA(go_on)(owners, n, step);
     for (; to < unit_end; to += 2 * LANES) {
-        ISA(ask_ahead)(to, 0);
-        ISA(ask_ahead)(to, 1);
-        ISA(store)(to, end, owners);
-        ISA(store)(to + LANES, end, next);
+        ISA(store_two)(to, end, owners, next);
         owners = ISA(go_on)(owners, n, far_step);
         next = ISA(go_on)(next, n, far_step);
     }
@@ -123,7 +137,7 @@ TARGET INLINE void ISA(circular_unit)(int32_t n, ISA(lanes_t) *owners, const int
 /* A chunk of units, each stored as so many vectors. */
 TARGET INLINE void ISA(circular_chunk)(const int32_t *n_queues, const int32_t *n_clients, int32_t *to, const int n_vectors)
 {
-    ISA(lanes_t) owners[4];
+    ISA(lanes_t) owners[MOST_VECTORS];
     ISA(circular_unit)(n_clients[0], owners, n_vectors);
     if (ISA(is_uniform)(n_queues, n_clients)) {
         ISA(store_alike)(to, owners, n_queues[0], n_vectors);
@@ -162,6 +176,7 @@ TARGET static void ISA(circular)(const int64_t *queue_offsets, const int32_t *n_
         case 1: ISA(circular_chunk)(n_queues, n_clients, to, 1); break;
         case 2: ISA(circular_chunk)(n_queues, n_clients, to, 2); break;
         case 4: ISA(circular_chunk)(n_queues, n_clients, to, 4); break;
+        case 8: ISA(circular_chunk)(n_queues, n_clients, to, MOST_VECTORS); break;
         default: ISA(circular_units)(queue_offsets, n_clients, CHUNK, out, end);
         }
     }
@@ -234,7 +249,7 @@ TARGET static int ISA(is_few)(const int32_t *n_clients)
 /* A chunk of such units: nothing is computed. */
 TARGET INLINE void ISA(pattern_chunk)(const int32_t *n_queues, const int32_t *n_clients, int32_t *to, const int n_vectors)
 {
-    ISA(lanes_t) owners[4];
+    ISA(lanes_t) owners[MOST_VECTORS];
     for (int i = 0; i < CHUNK; to += n_queues[i++]) {
         const int8_t *pattern = PATTERNS[n_clients[i]][n_queues[i] % 32];
         for (int v = 0; v < n_vectors; v++)
@@ -247,7 +262,7 @@ TARGET INLINE void ISA(pattern_chunk)(const int32_t *n_queues, const int32_t *n_
 /* A chunk of units, each stored as so many vectors; 0 if some unit has no clients. */
 TARGET INLINE int ISA(contiguous_chunk)(const int32_t *n_queues, const int32_t *n_clients, int32_t *to, const int n_vectors)
 {
-    ISA(lanes_t) owners[4];
+    ISA(lanes_t) owners[MOST_VECTORS];
     shares_t shares;
     if (n_clients[0] && ISA(is_uniform)(n_queues, n_clients)) {
         const int32_t size = n_queues[0] / n_clients[0];
@@ -271,6 +286,23 @@ TARGET INLINE int ISA(contiguous_chunk)(const int32_t *n_queues, const int32_t *
     return 1;
 }
 
+/* Blocks of a unit so small that the end of a second loop, which no processor foresees, would cost more than two loops save. */
+TARGET INLINE void ISA(few_queues)(int32_t *to, int32_t *unit_end, const int32_t *end, float extra, uint32_t size)
+{
+    ISA(floats_t) place = *(const ISA(floats_t) *)PLACES, next = place + LANES;
+    for (; to < unit_end; to += 2 * LANES, place += 2 * LANES, next += 2 * LANES)
+        ISA(store_two)(to, end, ISA(in_blocks)(place, extra, SHARES[size + 1], SHARES[size]),
+                       ISA(in_blocks)(next, extra, SHARES[size + 1], SHARES[size]));
+}
+
+/* Blocks of one size up to `until`; `place` counts as if all before them were of that size, too. */
+TARGET INLINE void ISA(equal_blocks)(int32_t *to, int32_t *until, const int32_t *end, ISA(floats_t) place, float share)
+{
+    ISA(floats_t) next = place + LANES;
+    for (; to < until; to += 2 * LANES, place += 2 * LANES, next += 2 * LANES)
+        ISA(store_two)(to, end, CONVERT(place * share, ISA(lanes_t)), CONVERT(next * share, ISA(lanes_t)));
+}
+
 TARGET static void ISA(contiguous_units)(
     const int64_t *queue_offsets, const int32_t *n_clients, int64_t n_units, int32_t *out, const int32_t *end)
 {
@@ -282,14 +314,15 @@ TARGET static void ISA(contiguous_units)(
             ISA(long_blocks)(to, unit_end, end, (int32_t)n);
             continue;
         }
-        const float extra = (float)(int32_t)((uint32_t)n_queues - size * n), bigger = SHARES[size + 1], share = SHARES[size];
-        ISA(floats_t) place = *(const ISA(floats_t) *)PLACES, next = place + LANES;
-        for (; to < unit_end; to += 2 * LANES, place += 2 * LANES, next += 2 * LANES) {
-            ISA(ask_ahead)(to, 0);
-            ISA(ask_ahead)(to, 1);
-            ISA(store)(to, end, ISA(in_blocks)(place, extra, bigger, share));
-            ISA(store)(to + LANES, end, ISA(in_blocks)(next, extra, bigger, share));
+        const ISA(floats_t) places = *(const ISA(floats_t) *)PLACES;
+        const int32_t extra = (int32_t)((uint32_t)n_queues - size * n);
+        if (n_queues < 32 * LANES) {
+            ISA(few_queues)(to, unit_end, end, (float)extra, size);
+            continue;
         }
+        int32_t *smaller = to + extra * (int32_t)(size + 1);
+        ISA(equal_blocks)(to, smaller, end, places, SHARES[size + 1]);
+        ISA(equal_blocks)(smaller, unit_end, end, places + (float)(extra * (int32_t)size), SHARES[size]);
     }
 }
 
@@ -305,6 +338,7 @@ TARGET static void ISA(contiguous)(const int64_t *queue_offsets, const int32_t *
         case 1: done = ISA(contiguous_chunk)(n_queues, n_clients, to, 1); break;
         case 2: done = ISA(contiguous_chunk)(n_queues, n_clients, to, 2); break;
         case 4: done = ISA(contiguous_chunk)(n_queues, n_clients, to, 4); break;
+        case 8: done = ISA(contiguous_chunk)(n_queues, n_clients, to, MOST_VECTORS); break;
         }
         if (!done)
             ISA(contiguous_units)(queue_offsets, n_clients, CHUNK, out, end);
@@ -316,5 +350,7 @@ TARGET static void ISA(contiguous)(const int64_t *queue_offsets, const int32_t *
 #undef TARGET
 #undef LANES
 #undef LARGER
+#undef LESSER
+#undef MOST_VECTORS
 #undef AHEAD
 #undef WIDEN

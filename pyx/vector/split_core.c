@@ -81,11 +81,21 @@ INLINE four_t scalar_larger(four_t a, four_t b)
     return (four_t)(((mask_t)b & second) | ((mask_t)a & ~second));
 }
 
+VECTOR(int32_t, four_integers_t, 16);
+
+/* One of them is from 0 on; the other may be below 0, which without a sign is much. */
+INLINE four_integers_t scalar_lesser(four_integers_t a, four_integers_t b)
+{
+    return b + ((a - b) & (b >> 31));
+}
+
 #define ISA(name) scalar_##name
 #define TARGET
 #define LANES 4
 #define AHEAD 0
 #define LARGER(a, b) scalar_larger(a, b)
+#define LESSER(a, b) scalar_lesser(a, b)
+#define MOST_VECTORS 4
 #include "split_body.h"
 
 #ifdef RMQ_X86
@@ -95,6 +105,8 @@ INLINE four_t scalar_larger(four_t a, four_t b)
 #define AHEAD LEAD
 #define WIDEN(bytes) (avx2_lanes_t)_mm256_cvtepi8_epi32(_mm_loadl_epi64((const __m128i *)(bytes)))
 #define LARGER(a, b) (avx2_floats_t)_mm256_max_ps((__m256)(a), (__m256)(b))
+#define LESSER(a, b) (avx2_lanes_t)_mm256_min_epu32((__m256i)(a), (__m256i)(b))
+#define MOST_VECTORS 8
 #include "split_body.h"
 
 #define ISA(name) avx512_##name
@@ -103,6 +115,8 @@ INLINE four_t scalar_larger(four_t a, four_t b)
 #define AHEAD LEAD
 #define WIDEN(bytes) (avx512_lanes_t)_mm512_cvtepi8_epi32(_mm_load_si128((const __m128i *)(bytes)))
 #define LARGER(a, b) (avx512_floats_t)_mm512_max_ps((__m512)(a), (__m512)(b))
+#define LESSER(a, b) (avx512_lanes_t)_mm512_min_epu32((__m512i)(a), (__m512i)(b))
+#define MOST_VECTORS 4
 #include "split_body.h"
 #endif
 

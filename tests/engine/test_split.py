@@ -111,7 +111,7 @@ SMALL = st.tuples(st.integers(0, 40), st.integers(0, 18))
 
 @each_isa
 @each_split
-@pytest.mark.parametrize("most_queues", [8, 16, 32, 33])
+@pytest.mark.parametrize("most_queues", [8, 16, 32, 33, 64, 65])
 @pytest.mark.parametrize("most_clients", [8, 15, 16])
 def test_every_small_unit_among_others(name, most_queues, most_clients):
     rng = np.random.default_rng(most_queues)
@@ -190,14 +190,14 @@ def test_ranges_of_units_write_their_own_queues_only(name):
 @each_split
 def test_ranges_of_small_units_end_where_the_next_begins(name):
     rng = np.random.default_rng(2)
-    n_queues, n_clients = rng.integers(0, 33, 600), rng.integers(0, 9, 600).astype(np.int32)
+    n_queues = np.r_[rng.integers(0, 33, 600), rng.integers(32, 65, 200)]
+    n_clients = rng.integers(0, 9, 800).astype(np.int32)
     queue_offsets = np.concatenate([[0], np.cumsum(n_queues)]).astype(np.int64)
     whole = np.concatenate(
         [MODELS[name](*unit) for unit in zip(n_queues, n_clients, strict=True)]
     ).astype(np.int32)
-    for cut in range(
-        90, 160
-    ):  # a thread has the units before it; what is behind is already written
+    # A thread has the units before the cut; what is behind it is already written.
+    for cut in [*range(90, 160), *range(690, 760)]:
         out = whole.copy()
         out[: queue_offsets[cut]] = FENCE
         getattr(split, name)(queue_offsets[: cut + 1], n_clients[:cut], out)

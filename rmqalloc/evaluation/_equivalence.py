@@ -89,17 +89,25 @@ class EquivalenceClasses:
         return all(map(self._treats_alike, scenario.changes))
 
     def _treats_alike(self, change: Any) -> bool:
-        if isinstance(change, scenarios.SetStrategy):
+        from rmqalloc.scenarios.scenario import (
+            AddClients,
+            RemoveClients,
+            ScaleClients,
+            SetStrategy,
+            SetVirtualNodes,
+        )
+
+        if isinstance(change, SetStrategy):
             return bool(change.rule().decided_by == "counts")
-        if isinstance(change, scenarios.RemoveClients):
+        if isinstance(change, RemoveClients):
             return change.count is not None
-        if isinstance(change, scenarios.AddClients) and change.ids is not None:
+        if isinstance(change, AddClients) and change.ids is not None:
             return len(set(change.ids)) == len(change.ids) and self._is_behind(
                 sort_client_ids(change.ids)[0]
             )
-        if isinstance(change, scenarios.AddClients | scenarios.ScaleClients):
+        if isinstance(change, AddClients | ScaleClients):
             return self._is_behind(generated_names(change.name, 1)[0])
-        return isinstance(change, scenarios.SetVirtualNodes)
+        return isinstance(change, SetVirtualNodes)
 
     def _is_behind(self, name: str) -> bool:
         """Return True if a client id sorts after all others of all units."""

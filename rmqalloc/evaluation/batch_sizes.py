@@ -126,10 +126,15 @@ class Sizes(NamedTuple):
         queues, brokers = _queues(read, batch.num_rows)
         clients = _lengths(read, "client_ids", batch.num_rows)
         most, most_clients, in_all = queues, clients, queues
+        as_before = 0
         for scenario in tried:
             grown, grown_clients = _grown(scenario, queues, brokers, clients)
-            most, most_clients = np.maximum(most, grown), np.maximum(most_clients, grown_clients)
-            in_all = in_all + grown
+            most_clients = np.maximum(most_clients, grown_clients)
+            if grown is queues:
+                as_before += 1
+            else:
+                most, in_all = np.maximum(most, grown), in_all + grown
+        in_all = in_all + as_before * queues
         names = _name_bytes([*read.values()], tried if with_names else (), batch.num_rows)
         return cls(most, most_clients, in_all, names)
 
@@ -228,16 +233,20 @@ def _bytes_of_texts(array: pa.Array) -> Counts:
 def _grown(
     scenario: scenarios.Scenario, queues: Counts, brokers: Counts, clients: Counts
 ) -> tuple[Counts, Counts]:
-    """Return the most queues and clients that rows can have after a scenario."""
+    """Return the most queues and clients that rows can have after a scenario; the same array of
+    queues where they cannot change.
+    """
+    from rmqalloc.scenarios.scenario import AddBroker, AddClients, ScaleClients, SetQueues
+
     for change in scenario.changes:
         match change:
-            case scenarios.SetQueues(read_queue_nums=n):
+            case SetQueues(read_queue_nums=n):
                 queues = queues + brokers * n
-            case scenarios.AddBroker(read_queue_nums=n):
+            case AddBroker(read_queue_nums=n):
                 queues, brokers = queues + n, brokers + 1
-            case scenarios.AddClients(ids=ids, count=count):
+            case AddClients(ids=ids, count=count):
                 clients = clients + (len(ids) if ids is not None else count or 0)
-            case scenarios.ScaleClients(to=n):
+            case ScaleClients(to=n):
                 clients = np.maximum(clients, n)
     return queues, clients
 

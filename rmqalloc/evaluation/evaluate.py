@@ -66,16 +66,23 @@ class Layer(NamedTuple):
 
     outcome: Outcome
     units: Positions
-    places: Positions
-    by_kind: bool  # whether units of one kind have one place
+    kinds: Positions  # the kind of each of them
+    of_kind: Positions  # the place of each kind
+    by_kind: bool  # whether kinds are those of all units before any change
+
+    @property
+    def places(self) -> Positions:
+        """The place of each unit."""
+        return self.of_kind[self.kinds]
 
     @property
     def bad(self) -> Bad:
         """Units that could not be assigned."""
         if not self.outcome.bad:
             return {}
-        some = np.flatnonzero(among(self.places, self.outcome.bad))
-        pairs = zip(self.units[some].tolist(), self.places[some].tolist(), strict=True)
+        places = self.places
+        some = np.flatnonzero(among(places, self.outcome.bad))
+        pairs = zip(self.units[some].tolist(), places[some].tolist(), strict=True)
         return {unit: self.outcome.bad[place] for unit, place in pairs}
 
 
@@ -152,7 +159,8 @@ class KeptOutcomes:
     def __init__(self, rule: Strategy, n_scenarios: int) -> None:
         self.rule = rule
         self._most = MAX_KEPT // max(n_scenarios, 1)
-        self._kept: dict[str, tuple[Positions, Outcome]] = {}
+        # Of each scenario the kinds, ascending, their places, and the outcome
+        self._kept: dict[str, tuple[Positions, Positions, Outcome]] = {}
 
     def of(
         self, scenario: str, kinds: Positions, make: Callable[[Positions], Outcome]
@@ -160,18 +168,23 @@ class KeptOutcomes:
         """Return an outcome, and the places of kinds in it; ``make`` is asked for those that are
         not kept, by position.
         """
-        known, outcome = self._kept.get(scenario, (kinds[:0], None))
-        missing = np.flatnonzero(~among(kinds, known))
-        if outcome is None:
-            known, outcome = kinds, make(missing)
-        elif missing.size:
-            known, outcome = np.append(known, kinds[missing]), _joined(outcome, make(missing))
+        if scenario in self._kept:
+            known, places, outcome = self._kept[scenario]
+            at = np.searchsorted(known, kinds)
+            missing = np.flatnonzero(known.take(at, mode="clip") != kinds)
+            if not missing.size:
+                return outcome, places[at]
+            unsorted = np.append(known[np.argsort(places)], kinds[missing])
+            outcome = _joined(outcome, make(missing))
+        else:
+            unsorted, outcome = kinds, make(np.arange(kinds.size))
+        places = np.argsort(unsorted)
+        known = unsorted[places]
         if outcome.owners.size + known.size * len(outcome.figures) <= self._most:
-            self._kept[scenario] = known, outcome
+            self._kept[scenario] = known, places, outcome
         else:
             self._kept.pop(scenario, None)
-        order = np.argsort(known)
-        return outcome, order[np.searchsorted(known, kinds, sorter=order)]
+        return outcome, places[np.searchsorted(known, kinds)]
 
 
 def _joined(one: Outcome, other: Outcome) -> Outcome:
@@ -243,7 +256,8 @@ class _Evaluator:
         outcome = Outcome(
             figures, self._rules.select(self._firsts), self._owners, fleet.queue_offsets, {}
         )
-        self._current = Layer(outcome, self._everyone, self._class_of, by_kind=True)
+        places = np.arange(self._firsts.size)
+        self._current = Layer(outcome, self._everyone, self._class_of, places, by_kind=True)
 
     def _use(self, units: ReadUnits) -> None:
         self._fleet, self._rules, self._rows = units.fleet, units.rules, units.rows
@@ -263,7 +277,8 @@ class _Evaluator:
         """Return the units after a scenario."""
         from rmqalloc.scenarios.applied_changes import changed, concerned
 
-        chosen = np.flatnonzero(concerned(scenario, self._fleet))
+        are_concerned = concerned(scenario, self._fleet)
+        chosen = self._everyone if are_concerned.all() else np.flatnonzero(are_concerned)
         alike = self._classes.stay(scenario)
         units, class_of = self._classes.among(chosen) if alike else (chosen, np.arange(chosen.size))
         if alike and chosen.size and self._kept is not None:
@@ -278,7 +293,8 @@ class _Evaluator:
         if (
             which.size > units.size // 2
         ):  # it is quicker to work out the others once more than to leave them out
-            layer = Layer(self._outcome(units, fleet, made), chosen, class_of, alike)
+            place = np.arange(units.size)
+            layer = Layer(self._outcome(units, fleet, made), chosen, class_of, place, alike)
         else:
             place = np.full(units.size, -1)
             place[which] = np.arange(which.size)
@@ -286,7 +302,7 @@ class _Evaluator:
             outcome = self._outcome(
                 units[which], subfleet(fleet, which), _some_changed(fleet, made, which)
             )
-            layer = Layer(outcome, chosen[there], place[class_of[there]], alike)
+            layer = Layer(outcome, chosen[there], class_of[there], place, alike)
         layers = (layer,) if layer.units.size == self._rows.size else (self._current, layer)
         return EvaluatedUnits(self._rows, layers, layer.bad, make)
 
@@ -310,7 +326,7 @@ class _Evaluator:
             return self._outcome(units[missing], fleet, made)
 
         outcome, places = kept.of(scenario.name, self._classes.sizes[units], make)
-        layer = Layer(outcome, chosen, places[class_of], by_kind=True)
+        layer = Layer(outcome, chosen, class_of, places, by_kind=True)
         layers = (layer,) if chosen.size == self._rows.size else (self._current, layer)
         make_names = _names_after(scenario, self._fleet, self._rules, chosen, None)
         return EvaluatedUnits(self._rows, layers, layer.bad, make_names)
@@ -363,11 +379,8 @@ def _cured(
         figures = _figures(fleet, nobody, made.fleet, owners, made.renamed) if with_figures else {}
         outcome = Outcome(figures, made.rules, owners, made.fleet.queue_offsets, wrong)
         make = _names_after(scenario, fleet, rules, everyone, None)
-        states.append(
-            EvaluatedUnits(
-                units.rows, (Layer(outcome, everyone, everyone, by_kind=False),), wrong, make
-            )
-        )
+        layer = Layer(outcome, everyone, everyone, everyone, by_kind=False)
+        states.append(EvaluatedUnits(units.rows, (layer,), wrong, make))
     return states
 
 

@@ -66,26 +66,34 @@ class FiguresTable:
     """Rows of a plan, from an evaluation.
 
     Figures are kept once for all units and scenarios that share them: a unit in a scenario is a
-    place among these figures. Bad rows without figures have the places at the end.
+    place among these figures. Bad rows without figures have the places at the end. Places are a
+    table of scenarios and columns, where units of a kind that all states treat alike share a column.
     """
 
     def __init__(self, evaluation: Evaluation, n_units: int, scenarios: Sequence[str]) -> None:
         self._scenarios = scenarios
-        self._at: Places = np.zeros((len(scenarios), n_units), np.int64)
+        self._column: Places = np.zeros(n_units, np.int64)
         self._outcomes: list[Outcome] = []
         self._starts: dict[int, int] = {}
         self._n_places = 0
         self._bad = Bad()
-        for at, state in zip(self._at, evaluation.states, strict=True):
-            for part in state.parts:
-                for layer in part.layers:
-                    at[part.rows[layer.units]] = self._start(layer.outcome) + layer.places
+        tables: list[Places] = []
+        n_columns = 0
+        for parts in zip(*(state.parts for state in evaluation.states), strict=True):
+            kinds = _kinds(parts)
+            table = [self._places(part, kinds) for part in parts]
+            self._column[parts[0].rows] = n_columns + kinds
+            tables.append(np.array(table))
+            n_columns += table[0].size
+        spoiled = [*evaluation.spoiled]
+        self._column[spoiled] = n_columns + np.arange(len(spoiled))
+        tables.append(np.zeros((len(scenarios), len(spoiled)), np.int64))
+        self._at: Places = np.concatenate(tables, axis=1)
         for at, state in zip(self._at, evaluation.states, strict=True):
             for part in state.parts:
                 if not part.layers:
-                    self._put_bad(at, part.rows, part.bad.values())
-        self._put_bad(self._at, [*evaluation.spoiled], evaluation.spoiled.values())
-        self._evaluation = evaluation
+                    self._put_bad(at, self._column[part.rows], part.bad.values())
+        self._put_bad(self._at, self._column[spoiled], evaluation.spoiled.values())
 
     def _start(self, outcome: Outcome) -> int:
         """Return where the figures of an outcome begin; those of a new one are added at the end."""
@@ -97,9 +105,18 @@ class FiguresTable:
             self._n_places += outcome.rules.of_unit.size
         return self._starts[id(outcome)]
 
-    def _put_bad(self, at: Places, rows: Any, reasons: Collection[Reason]) -> None:
-        """Give bad units, by their rows, places with their reasons."""
-        at[..., rows] = self._n_places + np.arange(len(reasons))
+    def _places(self, part: EvaluatedUnits, kinds: Places) -> Places:
+        """Return the places of units in a state, by kinds if its one layer has these."""
+        if len(part.layers) == 1 and part.layers[0].kinds is kinds:
+            return self._start(part.layers[0].outcome) + part.layers[0].of_kind
+        places = np.zeros(kinds.size, np.int64)
+        for layer in part.layers:
+            places[layer.units] = self._start(layer.outcome) + layer.places
+        return places
+
+    def _put_bad(self, at: Places, columns: Places, reasons: Collection[Reason]) -> None:
+        """Give bad units, by their columns, places with their reasons."""
+        at[..., columns] = self._n_places + np.arange(len(reasons))
         self._bad.update(enumerate(reasons, start=self._n_places))
         self._n_places += len(reasons)
 
@@ -109,7 +126,7 @@ class FiguresTable:
         """Yield the rows, unit by unit in the order of the batch, and which unit each is of; in
         pieces of at most ``most_bytes`` of names, or of one row.
         """
-        n_scenarios, n_units = self._at.shape
+        n_scenarios, n_units = len(self._scenarios), self._column.size
         codes = np.zeros(self._n_places, np.int32)
         codes[list(self._bad)] = [reason.code for reason in self._bad.values()]
         if output == "best":
@@ -128,7 +145,7 @@ class FiguresTable:
         if self._bad:
             said = np.zeros(self._n_places, np.int64)
             said[list(self._bad)] = [len(reason.text.encode()) for reason in self._bad.values()]
-            picked.append(NameBytes.picked(said, self._at[scenario, unit]))
+            picked.append(NameBytes.picked(said, self._at[scenario, self._column[unit]]))
         for start, stop in cut_names(unit.size, picked, most_bytes):
             which = slice(start, stop)
             columns = self._columns(scenario[which], unit[which], codes, output)
@@ -143,7 +160,7 @@ class FiguresTable:
         self, scenario: Places, unit: Places, codes: NDArray[np.int32], output: str
     ) -> dict[str, pa.Array]:
         """Return the columns of some rows, without the names of their units."""
-        at = self._at[scenario, unit]
+        at = self._at[scenario, self._column[unit]]
         bad = codes[at] != ErrCode.GOOD if self._bad else None
         known = filter(self._is_known, _FIGURES)
         columns = {name: pa.array(np.take(self._figure(name), at), mask=bad) for name in known}
@@ -174,17 +191,13 @@ class FiguresTable:
         no scenarios.
         """
         keys = [np.where(codes == ErrCode.GOOD, self._figure(name), np.inf) for name in best_by]
-        stand_ins = _stand_ins(self._evaluation, self._at.shape[1])
-        is_first = stand_ins == np.arange(stand_ins.size)
-        units, kind_of = np.flatnonzero(is_first), (np.cumsum(is_first) - 1)[stand_ins]
-        of_kind = self._at[:, units]
-        if self._n_places <= units.size:
+        if self._n_places <= self._at.shape[1]:
             keys = [_ranks(keys)]
         first = min(1, len(self._scenarios) - 1)
-        best = np.full(units.size, first)
-        held = [np.take(key, of_kind[first]) for key in keys]
+        best = np.full(self._at.shape[1], first)
+        held = [np.take(key, self._at[first]) for key in keys]
         for scenario in range(2, len(self._scenarios)):
-            tried = [np.take(key, of_kind[scenario]) for key in keys]
+            tried = [np.take(key, self._at[scenario]) for key in keys]
             better, tie = np.zeros(best.size, bool), np.ones(best.size, bool)
             for tried_key, held_key in zip(tried, held, strict=True):
                 better |= tie & (tried_key < held_key)
@@ -192,7 +205,7 @@ class FiguresTable:
             best[better] = scenario
             for tried_key, held_key in zip(tried, held, strict=True):
                 np.copyto(held_key, tried_key, where=better)
-        of_units: Places = best[kind_of]
+        of_units: Places = best[self._column]
         return of_units
 
     def _is_known(self, name: str) -> bool:
@@ -234,25 +247,14 @@ class FiguresTable:
         )
 
 
-def _stand_ins(evaluation: Evaluation, n_units: int) -> Places:
-    """Return for every unit the first one of its kind, where all states treat units of a kind
-    alike; else itself.
+def _kinds(parts: Sequence[EvaluatedUnits]) -> Places:
+    """Return the kind of each unit where every state treats units of a kind alike; else each is a
+    kind of its own.
     """
-    stand_ins = np.arange(n_units)
-    for parts in zip(*(state.parts for state in evaluation.states), strict=True):
-        rows = parts[0].rows
-        if all(part.rows is rows and _is_by_kind(part) for part in parts):
-            layer = parts[0].layers[0]
-            kinds = layer.places
-            firsts = np.empty(layer.outcome.offsets.size - 1, np.int64)
-            firsts[kinds[::-1]] = rows[::-1]  # of several, the last written is the first unit
-            stand_ins[rows] = firsts[kinds]
-    return stand_ins
-
-
-def _is_by_kind(part: EvaluatedUnits) -> bool:
-    """Return True if equal units of a part have one outcome."""
-    return len(part.layers) == 1 and part.layers[0].by_kind
+    layers = [layer for part in parts for layer in part.layers]
+    if len(layers) == len(parts) and all(layer.by_kind for layer in layers):
+        return layers[0].kinds
+    return np.arange(parts[0].rows.size)
 
 
 def _ranks(keys: list[NDArray[Any]]) -> Places:

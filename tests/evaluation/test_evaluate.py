@@ -143,3 +143,27 @@ def test_kinds_that_came_in_an_earlier_batch_are_not_evaluated_after_scenarios_a
             wanted.append(plan_batch(batch, spec).to_pylist())
         assert made == wanted
         list(plan_stream(batches, spec))  # for the next output
+
+
+@pytest.mark.parametrize("output", ["metrics", "owners", "best"])
+def test_kinds_may_come_in_another_order_in_the_next_batch(output):
+    rows = units_of(cluster(20, "AVG")).drop_columns(["strategy"]).to_pylist()
+    rows = [
+        row | {"client_ids": row["client_ids"] + ["a"] * (i == 3)} for i, row in enumerate(rows)
+    ]
+    sizes = [{"name": f"{n}", "changes": [{"scale_clients": {"to": n}}]} for n in (2, 3, 7)]
+    spec = PlanSpec("AVG", scenarios=sizes, output=output)
+    batches = [pa.RecordBatch.from_pylist(rows[:10]), pa.RecordBatch.from_pylist(rows[::-1])]
+    _kept.cache_clear()
+    made = [batch.to_pylist() for batch in plan_stream(batches, spec)]
+    wanted = []
+    for batch in batches:
+        _kept.cache_clear()
+        wanted.append(
+            [
+                row
+                for i in range(batch.num_rows)
+                for row in plan_batch(batch.slice(i, 1), spec).to_pylist()
+            ]
+        )
+    assert made == wanted

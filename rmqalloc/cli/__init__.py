@@ -57,4 +57,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return exit_codes.USAGE
     from rmqalloc.cli._app import run
 
-    return run(argv)
+    code = run(argv)
+    if lazy.is_command:
+        gc.freeze()  # or Python searches for cycles in all that is there once more before it ends
+    return code

@@ -69,9 +69,13 @@ def pipe_watched() -> Iterator[None]:
 def say(text: str = "", err: bool = False, end: str = "\n") -> None:
     """Print our lines."""
     file = sys.stderr if err else sys.stdout
+    _put(text, file, end)
+    file.flush()
+
+
+def _put(text: str, file: TextIO, end: str = "\n") -> None:
     _SAID.append(text)
     file.write(encodable(_safe(text + end, file), file))
-    file.flush()
 
 
 def remember(texts: Iterable[str]) -> None:
@@ -85,12 +89,15 @@ def printed_words() -> str:
 
 
 def say_lines(lines: Iterable[str]) -> None:
-    """Print our lines, each as soon as it is there."""
+    """Print our lines, on a terminal each as soon as it is there."""
     from rmqalloc.documents.memory import no_collection
 
     with no_collection():
-        for line in lines:
-            say(line)
+        try:
+            for line in lines:
+                _put(line, sys.stdout)
+        finally:
+            sys.stdout.flush()
 
 
 def draw(lines: Callable[..., Iterable[str]], *given: Any) -> None:

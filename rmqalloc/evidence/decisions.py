@@ -402,7 +402,7 @@ class Decisions:
     ) -> None:
         self._verb, self._unknown = verb, unknown
         self._allow_partial, self._clients_join = allow_partial, clients_join
-        self._is_all_known = unknown.anything is None and not any(True for _ in unknown)
+        self._is_all_known = unknown.is_empty
         self.by_group: dict[str, Decision] = {}
 
     def is_answered(self, group: Group, topics: Sequence[str]) -> bool:

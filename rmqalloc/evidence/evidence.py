@@ -172,25 +172,27 @@ def evidence_of(
     for group in snapshot.groups:
         if not is_wanted(group.name):
             continue
-        topics = [routes[name] for name in group.subscriptions if name in routes]
+        names = group.subscriptions if cut or snapshot.errors else ()
+        topics = [routes[name] for name in names if name in routes]
         params = group.strategy_params
-        row = {
-            "consumer_group": group.name,
-            "source": _source(group),
-            "strategy": group.strategy,
-            "parameters": json.dumps(params, sort_keys=True) if params else None,
-            "explains": group.strategy_explains,
-            "differs": differing.get(group.name),
-            "n_clients": len(group.clients),
-            "n_reporting": len([client for client in group.clients if client.owned is not None]),
-            "doubt": group.strategy_doubt,
-            "fetched_at": snapshot.fetched_at,
-            "age_seconds": age,
-            "errors": unknown.touching(group, topics),
-            "may_be_cut": _cut(topics, cut),
-        }
+        row = (
+            group.name,
+            _source(group),
+            group.strategy,
+            json.dumps(params, sort_keys=True) if params else None,
+            group.strategy_explains,
+            differing.get(group.name),
+            len(group.clients),
+            len([client for client in group.clients if client.owned is not None]),
+            group.strategy_doubt,
+            snapshot.fetched_at,
+            age,
+            unknown.touching(group, topics),
+            _cut(topics, cut),
+        )
         rows.append(row)
-    return Evidence(pa.Table.from_pylist(rows, EVIDENCE_SCHEMA))
+    columns = zip(*rows, strict=True) if rows else [()] * len(EVIDENCE_SCHEMA)
+    return Evidence(pa.table(list(map(list, columns)), schema=EVIDENCE_SCHEMA))
 
 
 def _source(group: Group) -> str | None:

@@ -15,8 +15,9 @@ from rmqalloc.dataclass import dataclass
 from rmqalloc.fleet import Fleet
 from rmqalloc.fleet.checked_columns import replaced
 from rmqalloc.fleet.columns import Strings, ranges
+from rmqalloc.lazy import lazy_property
 from rmqalloc.model import MessageQueue
-from rmqalloc.snapshot.snapshot import Snapshot
+from rmqalloc.snapshot.snapshot import Snapshot, TopicBroker
 from rmqalloc.strategies import Strategy
 from rmqalloc.strategies.by_name import class_of, in_dialect, inner_class_of, reads_rooms, rule
 from rmqalloc.strategies.config import listed_queues
@@ -45,7 +46,8 @@ class Rooms(NamedTuple):
     def of(cls, snapshot: Snapshot) -> Rooms:
         """Return all rooms of a snapshot."""
         rooms = cls({}, {})
-        for topic in snapshot.topics:
+        of_brokers = {id(topic.brokers): topic.brokers for topic in snapshot.topics}  # often shared
+        for topic in snapshot.topics if any(map(_have_rooms, of_brokers.values())) else ():
             for broker in topic.brokers:
                 if broker.machine_room:
                     rooms.brokers[topic.name, broker.broker_name] = broker.machine_room
@@ -79,6 +81,10 @@ class Rooms(NamedTuple):
             queue_lists=replaced(queues, route_room=_numbers(of_route, number)),
             client_lists=replaced(clients, slot_room=_numbers(of_slot, number)),
         )
+
+
+def _have_rooms(brokers: Iterable[TopicBroker]) -> bool:
+    return any(broker.machine_room for broker in brokers)
 
 
 def _numbers(rooms: Iterable[str | None], number: Mapping[str, int]) -> NDArray[np.int32]:
@@ -144,12 +150,12 @@ class Method:
         on_ring = inner_class_of(self.name).virtual_nodes is not None
         return self.params.get("virtual_nodes", DEFAULT_VIRTUAL_NODES) if on_ring else None
 
-    @property
+    @lazy_property
     def is_config(self) -> bool:
         """Whether its lists are given and not computed."""
         return class_of(self.name).is_listed
 
-    @property
+    @lazy_property
     def asks_for_rooms(self) -> bool:
         """Whether it reads machine rooms."""
         return reads_rooms(self.name)

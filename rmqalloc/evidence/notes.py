@@ -128,15 +128,14 @@ def _unknown_facts(
     """Yield what the snapshot says is not known of groups, of the topics that they read and of
     their brokers.
     """
-    routes = {topic.name: topic for topic in known.given.topics}
     silent = {broker.broker_name for broker in known.given.brokers if broker.is_silent}
     is_read = matcher(tuple(topics))
+    routes = {topic.name: topic for topic in known.given.topics if silent or topic.unknown}
     for group in groups:
         for kind, reason in group.unknown.items():
             yield NotKnown(kind, group.name, reason)
-        for topic in (routes[name] for name in group.all_subscriptions if name in routes):
-            if not is_read(topic.name):
-                continue
+        names = group.all_subscriptions if routes else ()
+        for topic in (routes[name] for name in names if name in routes and is_read(name)):
             for kind, reason in topic.unknown.items():
                 yield NotKnown(kind, topic.name, reason)
             for broker in topic.brokers:

@@ -23,6 +23,7 @@ class PresentStates:
 
     def __init__(self, known: Known) -> None:
         self._laid = known.once(laid_groups)
+        self._unknown = self._laid.unknown
         self.silent_brokers = frozenset(
             broker.broker_name for broker in known.snapshot.brokers if broker.is_silent
         )
@@ -41,7 +42,7 @@ class PresentStates:
                 return units.get(topic)
 
             self._states[group.name] = OwnerStates(
-                views, reported, unit_of, self._laid.unknown, self.silent_brokers
+                views, reported, unit_of, self._unknown, self.silent_brokers
             )
         return self._states[group.name]
 
@@ -51,7 +52,7 @@ class PresentStates:
         """
         if group.name not in self._may_be_open:
             self._may_be_open[group.name] = self._has_reason(group)
-        if not (self._may_be_open[group.name] or self._laid.unknown.why("routes", topic)):
+        if not (self._may_be_open[group.name] or self._unknown.why("routes", topic)):
             return False
         states = self.of(group)
         if not states.views.clients or states.clients_unknown:
@@ -73,7 +74,10 @@ class PresentStates:
             or group.lite_topic is not None
             or group.broker_client_ids is not None
             or group.server_assignment is not None
-            or any(self._laid.unknown.why(kind, group.name) for kind in kinds)
+            or (
+                not self._unknown.is_empty
+                and any(self._unknown.why(kind, group.name) for kind in kinds)
+            )
         )
 
 

@@ -39,6 +39,7 @@ from rmqalloc.scenarios import CURRENT, Scenario
 from rmqalloc.snapshot.snapshot import Snapshot
 
 _SUMS = ("n_queues", "unowned", "double_owned", "moved")
+_SUMMED = [*_SUMS, "err_code", "cross_room", "least_moves"]
 _STATUS = ("stays", "new", "gone")
 _CHANGE = ("kept", "moved", "new", "gone", "unowned")
 
@@ -177,12 +178,10 @@ class PlanTables:
         coded = pc.dictionary_encode(self.batch.column("consumer_group"))
         of_row, n_groups = coded.indices.to_numpy().astype(np.int64), len(coded.dictionary)
         is_shared = np.bincount(of_row, self._numbered.is_shared, n_groups) > 0
-        n_ids = len(self._numbers.clients)
+        n_ids, units = len(self._numbers.clients), self.units.select(_SUMMED)
         parts = []
         for scenario, name in enumerate(self.names):
-            mine = pc.take(
-                self.units, pa.array(np.arange(scenario, self.units.num_rows, len(self.names)))
-            )
+            mine = pc.take(units, pa.array(np.arange(scenario, units.num_rows, len(self.names))))
             columns = self._sums(mine, of_row, is_shared)
             columns |= loads_of_groups(
                 self._numbered.states[scenario].assigned_rows, of_row, n_groups, n_ids
@@ -195,8 +194,8 @@ class PlanTables:
                 pa.table([columns[name] for name in GROUPS_SCHEMA.names], schema=GROUPS_SCHEMA)
             )
         is_open = np.zeros(n_groups * len(self.names), bool)
-        present = pc.take(self.units, pa.array(np.arange(of_row.size) * len(self.names)))
-        is_unknown = pc.is_null(present["unowned"]).to_numpy()
+        present = pc.take(units["unowned"], pa.array(np.arange(of_row.size) * len(self.names)))
+        is_unknown = pc.is_null(present).to_numpy()
         is_open[:n_groups] = np.bincount(of_row, is_unknown, n_groups) > 0
         return _without_figures(pa.concat_tables(parts).combine_chunks(), is_open)
 
@@ -310,7 +309,8 @@ def _change(queues: Between) -> NDArray[Any]:
 
 def _lags(snapshot: Snapshot, batch: pa.RecordBatch, numbers: Numbers) -> Lags:
     """Return what the snapshot knows of the queues that are planned."""
-    row_of = {unit: row for row, unit in enumerate(_units(batch))}
+    is_any = any(group.lags for group in snapshot.groups)
+    row_of = {unit: row for row, unit in enumerate(_units(batch) if is_any else ())}
     broker_of = {name: number for number, name in enumerate(numbers.brokers)}
     found: dict[tuple[int, int, int], int] = {}
     for group in snapshot.groups:

@@ -16,9 +16,9 @@ import pyarrow as pa
 
 from rmqalloc.evidence.views.without_owners import SHARED
 from rmqalloc.plans._plan import Plan
-from rmqalloc.plans.plan_totals import NOT_KNOWN, client_totals, present, summaries
+from rmqalloc.plans.plan_totals import NOT_KNOWN, client_totals, present, present_columns, summaries
 from rmqalloc.plans.unmatched import unassigned
-from rmqalloc.plans.worst_first import ROUNDING, queues_cured, worst_groups
+from rmqalloc.plans.worst_first import ROUNDING, group_states, queues_cured, worst_groups
 from rmqalloc.results import compute as pc
 from rmqalloc.results import drawn
 from rmqalloc.results.and_more import more
@@ -51,6 +51,10 @@ _FEW_GROUPS = 3
 _MOST_CLIENTS = 50
 _MARKS = {"new": "+", "gone": "-"}
 _CLIENT_COLUMNS = ("client", "before", "after", "gained", "lost")
+_GROUP_FIGURES = [
+    *("consumer_group", "n_topics", "n_queues", "n_clients", "moved", "least_moves"),
+    *("skew", "idle", "unowned", "double_owned"),
+]
 _GROUP_COLUMNS = ("group", "topics", "queues", "clients", "moved", "even", "skew")
 
 Row = Mapping[str, Any]
@@ -284,12 +288,10 @@ def _ranked(plan: Plan, number: int, file: IO[str] | None, top: int | None) -> I
     n_groups = plan.n_groups
     worst = worst_groups(plan, number)
     shown = worst.positions[: top or max(_SHOWN, worst.n_worse)]
-    before = pc.take(plan.groups.slice(0, n_groups), shown)
-    rows = [present(row) for row in before.to_pylist()]
-    befores = {}
-    for name in before.column_names:
-        befores[name] = [row[name] for row in rows]
-    afters = pc.take(plan.groups.slice(number * n_groups, n_groups), shown).to_pydict()
+    before, after = (
+        pc.take(table.select(_GROUP_FIGURES), shown) for table in group_states(plan, number)
+    )
+    befores, afters = present_columns(before), after.to_pydict()
     faults = ["idle", "unowned"]
     if any(befores["double_owned"]) or any(afters["double_owned"]):
         faults.append("double_owned")

@@ -186,8 +186,8 @@ def _turned(before: pa.Table, after: pa.Table, worst: WorstFirst, sign: int) -> 
 
 def _total(groups: pa.Table, name: str) -> int | None:
     """Return the sum of a figure of groups; None where it is not known of one of them."""
-    planned = pc.filter(groups, pc.greater(groups["n_topics"], 0))
-    if name in PRESENT and planned[name].null_count:
+    planned = pc.filter(groups[name], pc.greater(groups["n_topics"], 0))
+    if name in PRESENT and planned.null_count:
         return None
     return int(pc.sum(groups[name]).as_py() or 0)
 
@@ -206,6 +206,16 @@ def present(row: Mapping[str, Any]) -> dict[str, Any]:
         return dict(row)
     unknown = (name for name in PRESENT if row[name] is None)
     return {**row, **dict.fromkeys(unknown, NOT_KNOWN)}
+
+
+def present_columns(groups: pa.Table) -> dict[str, list[Any]]:
+    """Return the columns of groups before any change as `present` has their rows."""
+    columns: dict[str, list[Any]] = groups.to_pydict()
+    for name in columns.keys() & PRESENT:
+        if groups[name].null_count:
+            cells = zip(columns[name], columns["n_topics"], strict=True)
+            columns[name] = [NOT_KNOWN if n and cell is None else cell for cell, n in cells]
+    return columns
 
 
 def client_totals(clients: pa.Table, *by: str) -> pa.Table:

@@ -29,6 +29,7 @@ RANKED = ("groups", "units")
 ROUNDING = 1e-9
 """Growth below this is an error of floating point."""
 
+_OF_UNITS = ["consumer_group", "topic", "n_queues", "err_code", "moved", *GROWING]
 _DIGITS = 9
 _ORDER = (
     f"is_current,-lost,{','.join(f'-{name}' for name in GROWING)},-moved,consumer_group,topic,state"
@@ -173,8 +174,9 @@ def _change(before: pa.Table, after: pa.Table, name: str, is_compared: Mask) -> 
 
 def _unit_states(plan: Plan, number: int) -> tuple[pa.Table, pa.Table]:
     """Return the units before any change and in a scenario."""
-    starts = np.arange(0, plan.units.num_rows, len(plan.scenarios) + 1)
-    before, after = (pc.take(plan.units, pa.array(starts + state)) for state in (0, number))
+    units = plan.units.select(_OF_UNITS)
+    starts = np.arange(0, units.num_rows, len(plan.scenarios) + 1)
+    before, after = (pc.take(units, pa.array(starts + state)) for state in (0, number))
     return before, after
 
 

@@ -355,9 +355,9 @@ def _laid(
 ) -> Iterator[list[str]]:
     """Yield the lines of the header and of every row."""
     most = line_width(file) - margin
-    printed = [list(map(printable, row)) for row in (header, *rows)]
-    columns = _kept([*zip(*printed, strict=True)], most, prose, spare)
-    widths = [max(map(width_of, column)) for column in columns]
+    printed = list(map(_printed, zip(header, *rows, strict=True)))
+    columns = _kept(printed, most, prose, spare)
+    widths = list(map(_widest, columns))
     is_text = [column[0] not in numbers for column in columns]
     has_prose = bool(columns) and columns[-1][0] in prose
     is_prose = has_prose and _table_width(widths) > most
@@ -381,6 +381,17 @@ def _laid(
             yield _styled([line], "" if i else style)
 
 
+def _printed(column: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the cells of a column made printable; most columns are."""
+    text = "".join(column)
+    is_plain = text.isprintable() and "\\" not in text
+    return column if is_plain else tuple(map(printable, column))
+
+
+def _widest(column: Iterable[str]) -> int:
+    return max(map(width_of, set(column)))
+
+
 def _kept(
     columns: list[tuple[str, ...]], most: int, prose: Container[str], spare: Iterable[str]
 ) -> list[tuple[str, ...]]:
@@ -389,7 +400,7 @@ def _kept(
         widths = []
         for column in columns:
             widest = LEAST_PROSE if column[0] in prose else most
-            widths.append(min(max(map(width_of, column)), widest))
+            widths.append(min(_widest(column), widest))
         if _table_width(widths) <= most:
             break
         columns = [column for column in columns if column[0] != name]
@@ -429,7 +440,8 @@ def marked_table(
     file = file if has_colour(file) else None
     for mark, (first, *others) in zip(marks, laid, strict=True):
         yield marked(mark, first, file)
-        yield from (f"  {line}" for line in others)
+        for line in others:
+            yield f"  {line}"
     yield from (f"  {line}" for line in left_out)
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cache
+from operator import attrgetter
 from typing import Annotated, Any, TypeVar
 
 from rmqalloc.documents.fields import Text, Whole
@@ -471,14 +472,15 @@ def with_fields(part: T, **others: Any) -> T:
     """
     cls: Any = type(part)
     made: T = object.__new__(cls)
-    for get, put in _slots(cls):
-        put(made, get(part))
+    values, puts = _slots(cls)
+    for put, value in zip(puts, values(part), strict=True):
+        put(made, value)
     for name, value in others.items():
         object.__setattr__(made, name, value)
     return made
 
 
 @cache
-def _slots(cls: Hashable) -> list[tuple[Callable[[Any], Any], Callable[[Any, Any], None]]]:
-    slots = [getattr(cls, name) for name in getattr(cls, "__slots__", ())]
-    return [(one.__get__, one.__set__) for one in slots]
+def _slots(cls: Hashable) -> tuple[Callable[[Any], Any], list[Callable[[Any, Any], None]]]:
+    names = getattr(cls, "__slots__", ())
+    return attrgetter(*names), [getattr(cls, name).__set__ for name in names]

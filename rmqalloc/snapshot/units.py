@@ -91,7 +91,7 @@ def unit_pairs(
 def _topics_of(group: Group, routes: Mapping[str, Topic], with_retry: bool) -> list[Topic]:
     """Return topics of a group; those without a route have no brokers."""
     names = group.all_subscriptions
-    topics = [routes.get(name, Topic(name)) for name in names]
+    topics = [routes.get(name) or Topic(name) for name in names]
     retry = RETRY_PREFIX + group.name
     if with_retry and retry not in names:
         rooms = _brokers(topics).items()
@@ -130,7 +130,7 @@ def batch_of(pairs: Sequence[tuple[Group, Topic]]) -> pa.RecordBatch:
             readable_of[key] = [broker for broker in topic.brokers if broker.perm & PERM_READ]
     readable = [readable_of[id(topic.brokers)] for topic in topics]
     clients = [group.clients for group in groups]
-    rule_of = {id(group): _rule(group) for group in groups}
+    rule_of = {key: _rule(group) for key, group in {id(group): group for group in groups}.items()}
     rules = [rule_of[id(group)] for group in groups]
     columns: dict[str, pa.Array] = {
         "consumer_group": pa.array([group.name for group in groups], pa.string()),

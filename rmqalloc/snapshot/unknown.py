@@ -134,6 +134,11 @@ class Unknowns:
             if broker.is_silent:
                 self._keep({"brokers": "it does not answer"}, broker.broker_name)
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether every fact is known."""
+        return not (self._reasons or self.anything)
+
     @lazy_property
     def _brokers(self) -> set[str]:
         brokers = chain.from_iterable(topic.brokers for topic in self._snapshot.topics)

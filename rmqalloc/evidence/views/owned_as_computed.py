@@ -53,15 +53,17 @@ class OwnedAsComputed:
         all clients report.
         """
         if group.name not in self._owned:
-            lacks = any(self._unknown.why(kind, group.name) for kind in _DECIDING)
-            self._owned[group.name] = None if lacks else _explained(group)
+            owned = _explained(group)
+            is_known = owned is None or not any(
+                self._unknown.why(kind, group.name) for kind in _DECIDING
+            )
+            self._owned[group.name] = owned if is_known else None
         return self._owned[group.name]
 
 
 def _explained(group: Group) -> _Owned | None:
     reporting = [client for client in group.clients if client.owned is not None]
-    answered = {client.client_id for client in reporting}
-    if not reporting or not answered.issuperset(group.client_ids):
+    if not reporting or not {client.client_id for client in reporting}.issuperset(group.client_ids):
         return None
     owned = [client.owned or () for client in reporting]
     queues = _Owned().union(*owned)

@@ -103,6 +103,9 @@ class QueueRows(NamedTuple):
     @classmethod
     def joined(cls, parts: Sequence[QueueRows]) -> QueueRows:
         """Return several parts end to end."""
+        parts = [part for part in parts if part.facts.num_rows] or parts[:1]
+        if len(parts) == 1:
+            return parts[0]
         starts = offsets_of(part.facts.num_rows for part in parts)[:-1]
         fact_of_row = [part.fact_of_row + start for part, start in zip(parts, starts, strict=True)]
         sizes = np.concatenate([np.diff(part.reader_offsets) for part in parts])
@@ -120,8 +123,9 @@ class QueueRows(NamedTuple):
 
     def take(self, places: Keys) -> QueueRows:
         """Return some of the rows."""
-        sizes, some = np.diff(self.reader_offsets)[places], pa.array(places)
-        of_reader = ranges(self.reader_offsets[places], sizes)
+        first, some = self.reader_offsets[places], pa.array(places)
+        sizes = self.reader_offsets[places + 1] - first
+        of_reader = ranges(first, sizes)
         return self._replace(
             fact_of_row=self.fact_of_row[places],
             brokers=self.brokers._replace(codes=self.brokers.codes[places]),
@@ -174,8 +178,7 @@ class QueueRows(NamedTuple):
         readers = pa.ListArray.from_arrays(
             pa.array(self.reader_offsets.astype(np.int32)), self.readers.text()
         )
-        is_unknown = pc.equal(self.facts["known"], "unknown").to_numpy(zero_copy_only=False)
-        unknown = is_unknown[self.fact_of_row]
+        unknown = pc.equal(made["known"], "unknown").to_numpy()
         made |= {"owners": nulls_where(unknown, readers), "perhaps": nulls_where(~unknown, readers)}
         return pa.table(made, OWNED_QUEUES_SCHEMA)
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
+from operator import itemgetter
 from typing import Any, ClassVar
 
 import pyarrow as pa
@@ -30,7 +31,7 @@ from rmqalloc.ownership.owner_figures import OwnerFigures, figures_of
 from rmqalloc.results import TableResult
 from rmqalloc.results import compute as pc
 from rmqalloc.results.renderer import order_of
-from rmqalloc.results.schemas import columns
+from rmqalloc.results.schemas import columns, table_of
 from rmqalloc.snapshot.matching import ALL
 from rmqalloc.snapshot.snapshot import Snapshot
 from rmqalloc.snapshot.unknown import Unknowns
@@ -48,6 +49,7 @@ GROUP_LIST_SCHEMA = columns(
 """Columns of `GroupList.groups`."""
 
 _NO_FINDINGS: Mapping[str, int] = {f"{severity}s": 0 for severity in SEVERITIES}
+_BLANK = {**dict.fromkeys(GROUP_LIST_SCHEMA.names), "unread": 0, **_NO_FINDINGS}
 _NOTHING: Mapping[str, Any] = {}
 _DECIDING = frozenset(("clients", "subscriptions", "routes"))
 """Kinds of facts without which who owns what is not computed."""
@@ -121,11 +123,11 @@ def _listed(known: Known, groups: Sequence[str], topics: Sequence[str]) -> Group
     lacking = not_known_kinds(chosen.all, known.snapshot, chosen.has_topic)
     sources = (_strategies(findings), _unread(known.snapshot, chosen), _counts(findings))
     owned, n_queues = _owned(known.snapshot, chosen), _queue_counts(known.snapshot)
-    rows = []
+    rows, in_order = [], itemgetter(*GROUP_LIST_SCHEMA.names)
     for signed in chosen.all:
         name = signed.group.name
         missing = lacking.get(name, [])
-        row = {"consumer_group": name, "not_known": missing, "unread": 0, **_NO_FINDINGS}
+        row = {**_BLANK, "consumer_group": name, "not_known": missing}
         row |= _facts(signed, chosen, n_queues, missing)
         for source in sources:
             row |= source.get(name, _NOTHING)
@@ -133,8 +135,8 @@ def _listed(known: Known, groups: Sequence[str], topics: Sequence[str]) -> Group
             row |= owned.get(name, _NOTHING)
         if not signed.is_ordinary and (sharing := sharing_of(signed.group)) is not None:
             row["strategy"] = sharing.name
-        rows.append(row)
-    table = pa.Table.from_pylist(rows, GROUP_LIST_SCHEMA)
+        rows.append(in_order(row))
+    table = table_of(rows, GROUP_LIST_SCHEMA)
     return GroupList(pc.take(table, worst_first(table)), findings)
 
 
@@ -198,7 +200,7 @@ def _messages(signed: SignedGroup, chosen: ChosenGroups) -> int | None:
     that broadcasts.
     """
     group = signed.group
-    if group.message_model != "CLUSTERING":
+    if group.message_model != "CLUSTERING" or not group.lags:
         return None
     topics = set(filter(chosen.has_topic, signed.topics))
     known = [lag.messages for lag in group.lags if lag.queue.topic in topics]
@@ -211,8 +213,11 @@ def _owned(snapshot: Snapshot, chosen: ChosenGroups) -> dict[str, dict[str, Any]
     """
     found = {} if chosen.owners is None else _of_ordinary(chosen, chosen.owners)
     unknown = Unknowns(snapshot)
+    is_any_silent = any(broker.is_silent for broker in snapshot.brokers)
     for signed in chosen.all:
         name = signed.group.name
+        if name in found and not is_any_silent:
+            continue
         topics = [topic for topic in signed.topics if chosen.counts_topic(topic)]
         if unknown.silent_broker_of(topics) is not None:
             found.pop(name, None)

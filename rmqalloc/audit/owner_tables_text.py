@@ -119,8 +119,8 @@ class _Folded:
     def __init__(self, rows: QueueRows) -> None:
         self._rows = rows
         facts, fact_of_row = rows.facts, rows.fact_of_row
-        columns = (ranks(facts[name]) for name in facts.column_names)
-        _, fact = np.unique(numbered(columns), return_inverse=True)
+        ranked = {name: ranks(facts[name]) for name in facts.column_names}
+        _, fact = np.unique(numbered(ranked.values()), return_inverse=True)
         keys = numbered((fact[fact_of_row], _lists(rows)))
         _, line = np.unique(keys, return_inverse=True)
         self._order = np.argsort(line, kind="stable")
@@ -133,8 +133,10 @@ class _Folded:
         least = names[first]
         np.minimum.at(least, line, names)
         of_line = fact_of_row[first]
-        group = ranks(pc.fill_null(facts["consumer_group"], ""))[of_line]
-        topic = ranks(pc.fill_null(facts["topic"], ""))[of_line]
+        group, topic = (
+            (ranked[name] * pc.is_valid(facts[name]).to_numpy())[of_line]
+            for name in ("consumer_group", "topic")
+        )
         self._worst = rows.worst()[fact_of_row]
         self._lines = np.lexsort((least, topic, group, -lags, self._worst[first]))
 

@@ -19,6 +19,7 @@ from rmqalloc.evidence.client_method import are_plain, known_by_client
 from rmqalloc.evidence.method import Method
 from rmqalloc.results import TableResult
 from rmqalloc.results.and_more import named
+from rmqalloc.results.schemas import table_of
 from rmqalloc.snapshot.cut_names import all_cut_names
 from rmqalloc.snapshot.data_time import age_of, taken_at
 from rmqalloc.snapshot.matching import ALL
@@ -191,8 +192,7 @@ def evidence_of(
             _cut(topics, cut),
         )
         rows.append(row)
-    columns = zip(*rows, strict=True) if rows else [()] * len(EVIDENCE_SCHEMA)
-    return Evidence(pa.table(list(map(list, columns)), schema=EVIDENCE_SCHEMA))
+    return Evidence(table_of(rows, EVIDENCE_SCHEMA))
 
 
 def _source(group: Group) -> str | None:

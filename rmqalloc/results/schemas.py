@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -34,3 +35,17 @@ def columns(*parts: str) -> pa.Schema:
         one = pa.type_for_alias(kind.strip("[]"))
         fields += [(name, pa.list_(one) if kind.startswith("[") else one) for name in names.split()]
     return pa.schema(fields)
+
+
+def table_of(rows: Sequence[Sequence[Any]], schema: pa.Schema) -> pa.Table:
+    """Return a table of rows with a cell for each column.
+
+    Examples
+    --------
+    >>> table_of([("g", 2), ("h", None)], columns("consumer_group: string", "moved: int64")).to_pylist()
+    [{'consumer_group': 'g', 'moved': 2}, {'consumer_group': 'h', 'moved': None}]
+    """
+    import pyarrow as pa
+
+    cells = zip(*rows, strict=True) if rows else [()] * len(schema)
+    return pa.table(list(map(list, cells)), schema=schema)

@@ -518,6 +518,14 @@ def test_bulk_has_arrow_take_memory_from_the_c_library_unless_told_otherwise(
     assert (done.returncode, done.stdout.splitlines()[-1:]) == (0, [used])
 
 
+@pytest.mark.parametrize("given", ["", "['--version']"])
+def test_the_end_of_a_command_searches_for_no_cycles(given):
+    script = (
+        f"import gc; from rmqalloc.cli import main; main({given}); print(gc.get_freeze_count() > 0)"
+    )
+    assert python("-c", script, "--version").stdout.splitlines()[-1] == str(not given)
+
+
 @pytest.mark.thorough
 def test_as_a_module_and_into_a_closed_pipe():
     done = python("-m", "rmqalloc", *GROUP, PYTHONWARNINGS="error")

@@ -391,6 +391,18 @@ ALLOWED = {
 }
 
 
+def test_lines_before_an_error_are_printed(tmp_path, monkeypatch):
+    def lines():
+        yield "first"
+        raise ArgumentError("no second line")
+
+    with (tmp_path / "out").open("w") as file:
+        monkeypatch.setattr(sys, "stdout", file)
+        with pytest.raises(ArgumentError):
+            sink.say_lines(lines())
+        assert (tmp_path / "out").read_text() == "first\n"
+
+
 def test_nothing_prints_but_through_the_sink():
     found = {}
     for room in ("rmqalloc/cli", "rmqalloc/report", "spark_udfs"):

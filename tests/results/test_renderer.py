@@ -29,7 +29,7 @@ from rmqalloc.results.renderer import (
     text_table,
     with_bounds,
 )
-from rmqalloc.results.schemas import columns
+from rmqalloc.results.schemas import columns, table_of
 from rmqalloc.results.wrapping import width_of
 from rmqalloc.snapshot import Client, Group, Snapshot, Topic, TopicBroker
 
@@ -88,6 +88,11 @@ def test_what_is_no_terminal_gets_all_of_it_whatever_its_width(monkeypatch, file
     assert ROWS[0][0] in whole[1]
 
 
+def test_every_cell_of_a_column_is_printable():
+    assert text_table(("a",), [("x",), ("y\\z",)]) == ["a", "x", "y\\\\z"]
+    assert text_table(("a",), [("x",), ("y\n",)]) == ["a", "x", "y\\n"]
+
+
 def test_wide_letters_align():
     lines = text_table(("client", "n"), [("订单e\u0301", "1"), ("abc", "20")], ("n",))
     assert len(set(map(width_of, lines))) == 1
@@ -144,6 +149,7 @@ def test_schemas_are_what_arrow_would_say():
     made = columns("a b: string", "c: int32", "d: [string]", "e f: float64", "g: bool")
     kinds = [pa.string()] * 2 + [pa.int32(), pa.list_(pa.string()), *[pa.float64()] * 2, pa.bool_()]
     assert made == pa.schema(list(zip("abcdefg", kinds, strict=True)))
+    assert table_of([], made) == made.empty_table()
 
 
 # --- What is left out ---

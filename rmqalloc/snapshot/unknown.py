@@ -136,7 +136,14 @@ class Unknowns:
 
     @property
     def is_empty(self) -> bool:
-        """Whether every fact is known."""
+        """Whether every fact is known.
+
+        Examples
+        --------
+        >>> failed = SourceError("broker b", "NEW_REQUEST", "timeout")
+        >>> Unknowns(Snapshot()).is_empty, Unknowns(Snapshot(errors=(failed,))).is_empty
+        (True, False)
+        """
         return not (self._reasons or self.anything)
 
     @lazy_property

@@ -23,6 +23,7 @@ from rmqalloc.snapshot.plain_data import from_document
 from rmqalloc.snapshot.snapshot import (
     Broker,
     Client,
+    Group,
     Lag,
     Snapshot,
     SourceError,
@@ -359,3 +360,10 @@ def test_a_narrow_terminal_does_without_columns_and_cuts_no_queue_and_no_reason(
     monkeypatch.setenv("COLUMNS", "200")
     assert "consumed" in str(found)
     assert "Remove the cause" in text.replace("\n      ", " ")
+
+
+def test_a_topic_without_a_group_comes_before_groups_that_are_as_bad():
+    topics = tuple(Topic(name, (TopicBroker("b", 4),)) for name in "TZ")
+    found = current_owners(Snapshot(topics, (Group("g", ("T",)),)))
+    heads = [line.partition("  ")[0] for line in owners_lines(found) if line.startswith(("N", "G"))]
+    assert heads == ["No group", "Group g"]

@@ -19,7 +19,16 @@ from rmqalloc.audit.group_table_text import group_lines
 from rmqalloc.model import RETRY_PREFIX, MessageQueue
 from rmqalloc.snapshot.matching import NoMatchError
 from rmqalloc.snapshot.plain_data import from_document
-from rmqalloc.snapshot.snapshot import Client, Lag, Snapshot, SourceError
+from rmqalloc.snapshot.snapshot import (
+    Broker,
+    Client,
+    Group,
+    Lag,
+    Snapshot,
+    SourceError,
+    Topic,
+    TopicBroker,
+)
 
 SEEDS = st.integers(0, 2**32)
 OWNED = ("idle", "unowned", "double_owned", "skew")
@@ -262,3 +271,11 @@ def test_a_terminal_shows_what_fits_the_worst_columns_last(monkeypatch, width):
     assert {"group", "unowned", "double-owned", "idle", "errors", "worst"} <= set(lines[2].split())
     assert ("skew" in lines[2]) is (width > 150)
     assert ("messages" in lines[2]) is (width > 150)  # not known of any group
+
+
+@pytest.mark.parametrize(("is_silent", "idle"), [(False, 0), (True, None)])
+def test_a_silent_broker_hides_the_figures_of_an_ordinary_group(is_silent, idle):
+    made = Group("g", ("T",), (Client("a"), Client("b")), strategy="AVG")
+    broker = Broker("b", "10.0.0.1:10911", is_silent=is_silent)
+    cluster = Snapshot((Topic("T", (TopicBroker("b", 4),)),), (made,), brokers=(broker,))
+    assert group_list(cluster).groups["idle"].to_pylist() == [idle]

@@ -5,7 +5,15 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from rmqalloc.evidence import EVIDENCE_SCHEMA, evidence_lines, evidence_of, with_strategies
-from rmqalloc.snapshot.snapshot import Client, Group, Snapshot, SourceError, Topic, TopicBroker
+from rmqalloc.snapshot.snapshot import (
+    Broker,
+    Client,
+    Group,
+    Snapshot,
+    SourceError,
+    Topic,
+    TopicBroker,
+)
 
 TOPICS = (Topic("T", (TopicBroker("a", 4),)), Topic("U", (TopicBroker("b", 4),)))
 NOW = datetime(2026, 11, 23, 12, tzinfo=UTC)
@@ -144,3 +152,19 @@ def test_notes_join_groups_that_are_alike():
     assert list(evidence_lines(with_strategies(whole))) == [
         "strategy AVG, assumed, owners not known: g0, g1, g2 and 2 more"
     ]
+
+
+@pytest.mark.parametrize(
+    ("unknown", "is_silent", "said"),
+    [
+        ({}, True, ["not known: brokers of b (it does not answer)"]),
+        ({"routes": "timeout"}, False, ["not known: routes of T (timeout)"]),
+        ({}, False, []),
+    ],
+)
+def test_notes_name_what_is_not_known_of_topics_and_brokers(unknown, is_silent, said):
+    topic = Topic("T", (TopicBroker("b", 4),), unknown=unknown)
+    group = Group("g", ("T",), (Client("c"),), strategy="AVG")
+    broker = Broker("b", "10.0.0.1:10911", is_silent=is_silent)
+    snapshot = Snapshot((topic,), (group,), brokers=(broker,))
+    assert list(evidence_lines(with_strategies(snapshot))) == said

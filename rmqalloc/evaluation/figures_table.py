@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from rmqalloc.evaluation.balance import mean_load
 from rmqalloc.evaluation.batch_sizes import NameBytes, cut_names
-from rmqalloc.evaluation.evaluate import EvaluatedUnits, Evaluation, Outcome
+from rmqalloc.evaluation.evaluate import EvaluatedUnits, Evaluation, Outcome, ScenarioState
 from rmqalloc.evaluation.row_check import Bad, ErrCode, Reason
 from rmqalloc.fleet.arrow_columns import plain, text_lengths, utf8
 from rmqalloc.fleet.columns import offsets_of, take_stretches
@@ -54,6 +54,7 @@ BEST_BY = ("unowned", "idle", "skew", "moved")
 """The default order of goals: first nothing is unowned or idle, then loads are even, then few queues move."""
 
 Places = NDArray[np.int64]
+Parts = tuple[EvaluatedUnits, ...]
 Mask = NDArray[np.bool_]
 
 
@@ -79,12 +80,12 @@ class FiguresTable:
         self._bad = Bad()
         tables: list[Places] = []
         n_columns = 0
-        for parts in zip(*(state.parts for state in evaluation.states), strict=True):
-            kinds = _kinds(parts)
-            table = [self._places(part, kinds) for part in parts]
-            self._column[parts[0].rows] = n_columns + kinds
-            tables.append(np.array(table))
-            n_columns += table[0].size
+        for rows, of_states in _side_by_side(evaluation.states, n_units):
+            kinds = _kinds(rows, of_states)
+            table = np.array([self._places(parts, rows, kinds) for parts in of_states])
+            self._column[rows] = n_columns + kinds
+            tables.append(table)
+            n_columns += table.shape[1]
         spoiled = [*evaluation.spoiled]
         self._column[spoiled] = n_columns + np.arange(len(spoiled))
         tables.append(np.zeros((len(scenarios), len(spoiled)), np.int64))
@@ -105,13 +106,15 @@ class FiguresTable:
             self._n_places += outcome.rules.of_unit.size
         return self._starts[id(outcome)]
 
-    def _places(self, part: EvaluatedUnits, kinds: Places) -> Places:
+    def _places(self, parts: Parts, rows: Places, kinds: Places) -> Places:
         """Return the places of units in a state, by kinds if its one layer has these."""
-        if len(part.layers) == 1 and part.layers[0].kinds is kinds:
-            return self._start(part.layers[0].outcome) + part.layers[0].of_kind
+        if len(parts) == 1 and len(parts[0].layers) == 1 and parts[0].layers[0].kinds is kinds:
+            return self._start(parts[0].layers[0].outcome) + parts[0].layers[0].of_kind
         places = np.zeros(kinds.size, np.int64)
-        for layer in part.layers:
-            places[layer.units] = self._start(layer.outcome) + layer.places
+        for part in parts:
+            for layer in part.layers:
+                at = layer.units if part.rows is rows else part.rows[layer.units]
+                places[at] = self._start(layer.outcome) + layer.places
         return places
 
     def _put_bad(self, at: Places, columns: Places, reasons: Collection[Reason]) -> None:
@@ -247,14 +250,28 @@ class FiguresTable:
         )
 
 
-def _kinds(parts: Sequence[EvaluatedUnits]) -> Places:
+def _side_by_side(
+    states: Sequence[ScenarioState], n_units: int
+) -> Iterator[tuple[Places, list[Parts]]]:
+    """Yield the parts of all states that have the same units, with the rows of these; once all
+    rows, where a state has other parts than the first.
+    """
+    rows_of = [[id(part.rows) for part in state.parts] for state in states]
+    if all(rows == rows_of[0] for rows in rows_of):
+        for parts in zip(*(state.parts for state in states), strict=True):
+            yield parts[0].rows, [(part,) for part in parts]
+    else:
+        yield np.arange(n_units), [state.parts for state in states]
+
+
+def _kinds(rows: Places, of_states: Sequence[Parts]) -> Places:
     """Return the kind of each unit where every state treats units of a kind alike; else each is a
     kind of its own.
     """
-    layers = [layer for part in parts for layer in part.layers]
-    if len(layers) == len(parts) and all(layer.by_kind for layer in layers):
+    layers = [layer for parts in of_states for part in parts for layer in part.layers]
+    if len(layers) == len(of_states) and all(layer.by_kind for layer in layers):
         return layers[0].kinds
-    return np.arange(parts[0].rows.size)
+    return np.arange(rows.size)
 
 
 def _ranks(keys: list[NDArray[Any]]) -> Places:

@@ -179,6 +179,8 @@ def _fit_strategies(groups: Sequence[SignedGroup], snapshot: Snapshot) -> None:
         owners = [audited.reported.single(unit) for unit in units]
         owned.append(OwnedQueues(audited.group.name, ids, queues, owners))
         audited_groups.append(audited)
+    if not owned:
+        return
     rooms = Rooms.of(snapshot)
     fits = fits_of(owned, [candidates(rooms)] * len(owned), rooms)
     for audited, fit in zip(audited_groups, fits, strict=True):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from operator import attrgetter
 from typing import NamedTuple
 
 from rmqalloc.audit._owner_signs import ComputedOwners, computed_owners
@@ -11,35 +12,63 @@ from rmqalloc.evidence.client_method import is_served, method_of
 from rmqalloc.evidence.method import Method
 from rmqalloc.evidence.views.group_views import is_clustering
 from rmqalloc.evidence.views.view_rows import differ
-from rmqalloc.model import LMQ_PREFIX, RETRY_PREFIX, check_queue_count
+from rmqalloc.model import (
+    LMQ_PREFIX,
+    MAX_QUEUES,
+    MAX_TEXT_BYTES,
+    RETRY_PREFIX,
+    check_queue_count,
+)
 from rmqalloc.snapshot.cut_names import MAX_TOPIC, cut_brokers
 from rmqalloc.snapshot.snapshot import Client, Group, Snapshot, TopicBroker
 from rmqalloc.snapshot.unknown import KINDS, Unknowns
+from rmqalloc.strategies.by_name import class_of
 
 _LIGHT = (RETRY_PREFIX, LMQ_PREFIX)
 """Topics that need not have a route."""
+
+_KIND = attrgetter("strategy", "virtual_nodes", "language", "version")
+_REPORTED = attrgetter(
+    "strategy",
+    "virtual_nodes",
+    "language",
+    "version",
+    "subscriptions",
+    "owned",
+    "filters",
+)
+_NOTHING = (None,) * 7
 
 _NEEDED = [kind for kind in KINDS if kind != "lags"]
 """Kinds of facts that decide who owns what."""
 
 
 def signs_of(
-    snapshot: Snapshot, groups: Sequence[Group], planned: Collection[str] = ()
+    snapshot: Snapshot,
+    groups: Sequence[Group],
+    planned: Collection[str] = (),
+    with_owners: bool = True,
 ) -> GroupSigns:
-    """Return the signs of some groups."""
+    """Return the signs of some groups; ``with_owners`` computes the owners also where they can have
+    no sign.
+    """
     reading = _Reading(snapshot)
     signs = []
     for group in groups:
         signs.append(reading.of_group(group) | (Sign.PLAN if group.name in planned else NONE))
     plain = [at for at, found in enumerate(signs) if not found & OF_OWNERS]
+    if not with_owners:
+        plain = [at for at in plain if not reading.gives_all(groups[at], signs[at])]
     owners = computed_owners([groups[at] for at in plain], snapshot.topics)
     for at, found in zip(plain, owners.signs if owners is not None else (), strict=True):
         signs[at] |= found
-    return GroupSigns(signs, owners)
+    return GroupSigns(signs, owners if with_owners else None)
 
 
 class GroupSigns(NamedTuple):
-    """Signs of groups, and the owners of those that may be ordinary, if there are any."""
+    """Signs of groups, and the owners of those that may be ordinary, if these were asked for and
+    there are any.
+    """
 
     signs: list[int]
     owners: ComputedOwners | None
@@ -58,24 +87,29 @@ class _Reading:
         self._of_topic: dict[str, int] = {}
         self._of_brokers: dict[int, _BrokerSigns] = {}
         self._n_queues: dict[str, int] = {}  # of topics that were looked at
-        self._methods: dict[tuple[object, ...], Method] = {}
+        self._most_queues = 0
+        self._methods: dict[tuple[object, ...], _MethodSigns] = {}
 
     def of_group(self, group: Group) -> int:
         """Return the signs of a group, but for those of who owns what."""
         found = self._of_all
-        of_clients = {client.subscriptions or () for client in group.clients}
-        topics = sorted({*group.subscriptions}.union(*of_clients))
-        for topic in topics:
-            found |= self._topic_signs(topic)
+        # Most clients of a file report nothing.
+        reporting = [client for client in group.clients if _REPORTED(client) != _NOTHING]
+        topics = {*group.subscriptions}.union(*(client.subscriptions or () for client in reporting))
         retry = RETRY_PREFIX + group.name
         if retry in self._routes and retry not in topics:
-            found |= self._topic_signs(retry) | Sign.ROUTES
+            found |= self._signs_of_topic(retry) | Sign.ROUTES
+        for topic in topics:
+            if topic not in self._of_topic:
+                self._of_topic[topic] = self._signs_of_topic(topic)
+            found |= self._of_topic[topic]
         if not is_clustering(group) or not group.clients:
             found |= Sign.VIEWS
         else:
-            for topic in topics:
+            for topic in sorted(topics) if self._most_queues > MAX_QUEUES else ():
                 check_queue_count(topic, self._n_queues.get(topic, 0))
-            found |= self._of_clients(group, len(topics) > len(set(group.subscriptions)))
+            reads_more = len(topics) > len(set(group.subscriptions))
+            found |= self._of_clients(group, reporting, reads_more)
         if self._lacks_something and any(self._unknown.why(kind, group.name) for kind in _NEEDED):
             found |= Sign.UNKNOWN
         if group.lags:
@@ -86,11 +120,22 @@ class _Reading:
             found |= Sign.PAUSED
         if group.lite_topic is not None:
             found |= Sign.VIEWS
-        if group.filters or any(client.filters for client in group.clients):
+        if group.filters or any(client.filters for client in reporting):
             found |= Sign.FILTERS
         return found
 
-    def _of_clients(self, group: Group, reads_more: bool) -> int:
+    def gives_all(self, group: Group, found: int) -> bool:
+        """Return whether it is certain, without computing them, that every queue of an ordinary
+        group has an owner and every client a queue.
+        """
+        ids = "".join(group.client_ids)
+        is_sure = ids.isascii() and len(ids) <= MAX_TEXT_BYTES  # no id that is refused
+        if found & (Sign.OWNED | Sign.ROUTES) or not (is_sure and self._method(group).is_even):
+            return False
+        topics = (name for name in group.subscriptions if not name.startswith(RETRY_PREFIX))
+        return any(self._n_queues.get(name, 0) >= len(group.clients) for name in topics)
+
+    def _of_clients(self, group: Group, reporting: Sequence[Client], reads_more: bool) -> int:
         """Return the signs of clients that divide the queues."""
         found, method = NONE, self._method(group)
         is_odd = (
@@ -99,15 +144,11 @@ class _Reading:
             or group.server_assignment is not None
             or not all(group.client_ids)
         )
-        if is_odd or not _is_plain(method):
+        if is_odd or not method.is_plain:
             found |= Sign.VIEWS
-        kinds = {
-            (client.strategy, client.virtual_nodes, client.language, client.version)
-            for client in group.clients
-        }
-        if len(kinds) > 1:
+        if reporting and len(set(map(_KIND, group.clients))) > 1:
             found |= Sign.KINDS
-        n_reporting = sum(client.owned is not None for client in group.clients)
+        n_reporting = sum(client.owned is not None for client in reporting)
         if n_reporting:
             found |= Sign.OWNED
             if n_reporting < len(group.clients) or group.strategy_explains != 1.0:
@@ -116,13 +157,11 @@ class _Reading:
             found |= Sign.ROOMS
         return found
 
-    def _method(self, group: Group) -> Method:
-        """Return what a client of a group divides by that reports nothing else; of most groups the
-        same.
-        """
+    def _method(self, group: Group) -> _MethodSigns:
+        """Return what matters of the strategy of a group; of most groups it is the same."""
         key = group.strategy, repr(group.strategy_params), is_served(group)
         if key not in self._methods:
-            self._methods[key] = method_of(group, Client(""))
+            self._methods[key] = _signs_of_method(method_of(group, Client("")))
         return self._methods[key]
 
     def _has_rooms(self, group: Group) -> bool:
@@ -133,14 +172,9 @@ class _Reading:
                 return False
         return all(client.machine_room for client in group.clients)
 
-    def _topic_signs(self, topic: str) -> int:
-        if topic not in self._of_topic:
-            self._of_topic[topic] = self._signs_of_topic(topic)
-        return self._of_topic[topic]
-
     def _signs_of_topic(self, name: str) -> int:
         route, found = self._routes.get(name), NONE
-        if self._unknown.why("routes", name):
+        if self._lacks_something and self._unknown.why("routes", name):
             found |= Sign.UNKNOWN
         if route is None:
             return (
@@ -148,7 +182,8 @@ class _Reading:
             )
         key = id(route.brokers)  # that many topics share
         if key not in self._of_brokers:
-            self._of_brokers[key] = _signs_of_brokers(route.brokers)
+            self._of_brokers[key] = made = _signs_of_brokers(route.brokers)
+            self._most_queues = max(made.n_queues, self._most_queues)
         signs, self._n_queues[name] = self._of_brokers[key]
         return found | signs | (Sign.ROUTES if len(name) == MAX_TOPIC else NONE)
 
@@ -172,10 +207,21 @@ def _signs_of_brokers(brokers: Sequence[TopicBroker]) -> _BrokerSigns:
 
 def _is_whole(broker: TopicBroker) -> bool:
     """Return whether all queues of a topic on a broker are read and written."""
-    return broker.is_readable and broker.n_written_queues == broker.read_queue_nums
+    return broker.is_readable and broker.n_written_queues == broker.read_queue_nums >= 0
 
 
-def _is_plain(method: Method) -> bool:
-    """Return whether a strategy gives every queue one owner by what rows of units hold of it."""
+class _MethodSigns(NamedTuple):
+    """What a client divides by that reports nothing."""
+
+    is_plain: bool  # whether rows of units hold all of it, and every queue gets one owner by it
+    is_even: bool  # whether every queue gets an owner, and of enough queues every client one
+    asks_for_rooms: bool
+
+
+def _signs_of_method(method: Method) -> _MethodSigns:
     simple = all(isinstance(value, bool | int | float | str) for value in method.params.values())
-    return simple and method.problem is None and not method.is_config
+    return _MethodSigns(
+        is_plain=simple and method.problem is None and not method.is_config,
+        is_even=not method.params and class_of(method.name).decided_by == "counts",
+        asks_for_rooms=method.asks_for_rooms,
+    )

@@ -102,13 +102,14 @@ class SignedGroups:
     all : sequence of SignedGroup
     owners : ComputedOwners or None
         Who owns what in ordinary groups, and in others that might have been; None if there are
-        none.
+        none, or if these were not asked for.
     """
 
     def __init__(
         self,
         known: Known,
         wanted: Callable[[Group], bool],
+        with_owners: bool = False,
         planned: Mapping[str, PlannedOwners] | None = None,
         seen_for: Ages | None = None,
     ) -> None:
@@ -116,7 +117,7 @@ class SignedGroups:
         self._snapshot, self._planned, self._ages = snapshot, planned or {}, seen_for or {}
         self._laid, self._present = known.once(laid_groups), known.once(present_states)
         groups = sorted(filter(wanted, snapshot.groups), key=lambda group: group.name)
-        found = signs_of(snapshot, groups, self._planned)
+        found = signs_of(snapshot, groups, self._planned, with_owners)
         self.owners = found.owners
         self.all: Sequence[SignedGroup] = [
             SignedGroup(group, signs, self._audited)
@@ -165,30 +166,31 @@ def chosen_groups(
     topics: Sequence[str] = ALL,
     planned: Mapping[str, PlannedOwners] | None = None,
     seen_for: Ages | None = None,
+    with_owners: bool = False,
 ) -> ChosenGroups:
-    """Return the groups that match, and subscribe to a topic that matches; chosen once for each
-    snapshot where nothing is given beside the patterns.
+    """Return the groups that match, and subscribe to a topic that matches, ``with_owners`` or with
+    their signs alone; chosen once for each snapshot where nothing is given beside this.
     """
     if planned is None and not seen_for:
-        return known.once(_chosen, tuple(groups), tuple(topics), None, None)
-    return _chosen(known, groups, topics, planned, seen_for)
+        return known.once(_chosen, tuple(groups), tuple(topics), with_owners)
+    return _chosen(known, groups, topics, with_owners, planned=planned, seen_for=seen_for)
 
 
 def _chosen(
     known: Known,
     groups: Sequence[str],
     topics: Sequence[str],
-    planned: Mapping[str, PlannedOwners] | None,
-    seen_for: Ages | None,
+    with_owners: bool,
+    planned: Mapping[str, PlannedOwners] | None = None,
+    seen_for: Ages | None = None,
 ) -> ChosenGroups:
     snapshot = known.snapshot
-    names = chain.from_iterable(group.subscriptions for group in snapshot.groups)
-    subscribed = dict.fromkeys(names)
     chosen(groups, by_name(snapshot.groups, "consumer groups"), "consumer group", snapshot)
-    chosen(topics, subscribed | by_name(snapshot.topics, "topics"), "topic", snapshot)
+    routes, is_of_all_topics = by_name(snapshot.topics, "topics"), tuple(topics) == ALL
+    if not is_of_all_topics:
+        names = chain.from_iterable(group.subscriptions for group in snapshot.groups)
+        chosen(topics, dict.fromkeys(names) | routes, "topic", snapshot)
     has_name, has_topic = matcher(tuple(groups)), matcher(tuple(topics))
-
-    is_of_all_topics = tuple(topics) == ALL
 
     def is_wanted(group: Group) -> bool:
         has_wanted = is_of_all_topics or any(map(has_topic, group.subscriptions))
@@ -199,7 +201,7 @@ def _chosen(
     def counts_topic(topic: str) -> object:
         return (has_retry if topic.startswith(RETRY_PREFIX) else has_topic)(topic)
 
-    signed = SignedGroups(known, is_wanted, planned, seen_for)
+    signed = SignedGroups(known, is_wanted, with_owners, planned, seen_for)
     return ChosenGroups(
         all=signed.all,
         has_name=has_name,

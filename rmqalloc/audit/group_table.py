@@ -118,7 +118,7 @@ def group_list(
 
 @no_collection()
 def _listed(known: Known, groups: Sequence[str], topics: Sequence[str]) -> GroupList:
-    chosen = chosen_groups(known, groups, topics)
+    chosen = chosen_groups(known, groups, topics, with_owners=True)
     findings = findings_of(known, chosen)
     lacking = not_known_kinds(chosen.all, known.snapshot, chosen.has_topic)
     sources = (_strategies(findings), _unread(known.snapshot, chosen), _counts(findings))

@@ -178,7 +178,7 @@ def current_owners(
     # decide: the strategy of each group
     known = Known.of(snapshot, groups)
     # lay out: the groups with something unusual, client by client
-    chosen = chosen_groups(known, groups, topics)
+    chosen = chosen_groups(known, groups, topics, with_owners=True)
     is_wanted = _wanted(chosen, clients, known.snapshot)
     # assign: who reads the queues that may be unread
     open_groups = [signed for signed in chosen.all if not signed.reads_all]

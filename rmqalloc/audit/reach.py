@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import chain, groupby
 from typing import Any
 
@@ -20,7 +21,7 @@ from rmqalloc.model import MessageQueue
 from rmqalloc.ownership.queue_states import COMPUTED, UNKNOWN
 from rmqalloc.results.and_more import named
 from rmqalloc.results.schemas import columns
-from rmqalloc.snapshot.snapshot import Snapshot
+from rmqalloc.snapshot.snapshot import Snapshot, Topic
 from rmqalloc.snapshot.system_topics import is_system_topic
 from rmqalloc.snapshot.unknown import Unknowns
 from rmqalloc.strategies import sort_queues
@@ -56,8 +57,13 @@ class Reach:
         those without.
     """
 
-    def __init__(self, make: Callable[[], Iterable[Answer]]) -> None:
-        self._make = make
+    def __init__(
+        self,
+        make: Callable[[], Iterable[Answer]],
+        make_open: Callable[[], Iterable[Answer]] | None = None,
+        make_whole: Callable[[], list[Topic]] = list,
+    ) -> None:
+        self._make, self._make_open, self._make_whole = make, make_open, make_whole
 
     @lazy_property
     def answers(self) -> tuple[Answer, ...]:
@@ -66,26 +72,42 @@ class Reach:
             return tuple(self._make())
 
     @lazy_property
+    def _open(self) -> tuple[Answer, ...]:
+        """Answers but those of groups that certainly read all: there are many of these."""
+        if self._make_open is None:
+            return self.answers
+        with no_collection():
+            return tuple(self._make_open())
+
+    @lazy_property
+    def _whole(self) -> list[Topic]:
+        """Topics of groups that certainly read all, once for each of these groups."""
+        return self._make_whole()
+
+    @lazy_property
     def unread(self) -> tuple[Answer, ...]:
         """Answers of unread queues: largest backlog first, unknown backlogs before absent ones."""
-        unread = (answer for answer in self.answers if answer.state == "unread")
+        unread = (answer for answer in self._open if answer.state == "unread")
         return tuple(sorted(_together(unread), key=_by_backlog))
 
     @property
     def unknown(self) -> tuple[Answer, ...]:
         """Answers of queues of which it is not known whether anybody reads them."""
-        return tuple(answer for answer in self.answers if answer.state == "unknown")
+        return tuple(answer for answer in self._open if answer.state == "unknown")
 
-    @property
+    @lazy_property
     def n_topics(self) -> int:
         """Topics with a queue that holds or gets messages."""
-        return len({answer.topic for answer in self.answers})
+        names = {topic.name for topic in self._whole}
+        return len(names.union(answer.topic for answer in self._open))
 
     def counts(self) -> dict[str, int]:
         """Return the number of queues by reason, a queue counted once for every group."""
         found = Counter[str]()
-        for answer in self.answers:
+        for answer in self._open:
             found[answer.reason] += len(answer.queues)
+        for topic in self._whole:
+            found["owner"] += sum(broker.read_queue_nums for broker in topic.brokers)
         return dict(sorted(found.items()))
 
     def of_groups(self, names: Collection[str]) -> Reach:
@@ -134,14 +156,21 @@ def reach_of(
     nobody writes to.
     """
 
-    def make() -> Iterator[Answer]:
+    def make(groups: Iterable[SignedGroup]) -> Iterator[Answer]:
         written = WrittenTopics({topic.name: topic for topic in snapshot.topics}, with_read)
-        for signed in looked_at:
+        for signed in groups:
             yield from answers_of(signed, filter(has_topic, signed.topics), written)
         if with_all_groups:
             yield from _without_group(snapshot, has_topic, written)
 
-    return Reach(make)
+    def whole() -> list[Topic]:
+        routes = {topic.name: topic for topic in snapshot.topics if has_topic(topic.name)}
+        groups = (signed.group for signed in looked_at if signed.reads_all)
+        names = chain.from_iterable(set(group.subscriptions) for group in groups)
+        return [routes[name] for name in names if name in routes]
+
+    open_groups = (signed for signed in looked_at if not signed.reads_all)
+    return Reach(partial(make, looked_at), partial(make, open_groups), whole)
 
 
 def queue_ranges(queues: Iterable[MessageQueue]) -> Iterator[str]:

@@ -172,7 +172,7 @@ class _Looking:
         self.last = known = snapshot_of(self.inputs)
         if self.inputs.live is not None:
             self.inputs = replace(self.inputs, live=replace(self.inputs.live, is_quiet=True))
-        seen_for = self._seen_for(known.given)
+        seen_for = self._seen_for(known.given) if self.is_settled else None
         found = rmqalloc.check(
             known, self.inputs.groups, self.inputs.topics, self.rules, self.planned, seen_for
         )
@@ -194,7 +194,7 @@ class _Looking:
                 key = group.name, client.client_id
                 self._first_seen[key] = before.get(key, now)
                 if key in before:
-                    is_settled = self.is_settled and client.start_timestamp is None
+                    is_settled = client.start_timestamp is None
                     seconds[key] = inf if is_settled else now - before[key]
         return seconds
 

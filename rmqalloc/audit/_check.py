@@ -119,12 +119,13 @@ def _by_group_and_severity(finding: Finding) -> tuple[str, int]:
 
 def _found(groups: Sequence[SignedGroup], rules: Sequence[Rule]) -> list[Finding]:
     """Return what the rules find in groups that have something unusual."""
-    whens = [rule.when for rule in rules if rule.when is not None]
+    of_signs: dict[int, list[Rule]] = {}  # many groups have the same signs
     found: list[Finding] = []
     for signed in groups:
-        if signed.signs or any(when(signed.group) for when in whens):
-            for rule in rules:
-                found += rule.findings(signed)
+        if signed.signs not in of_signs:
+            of_signs[signed.signs] = [rule for rule in rules if rule.is_asked(signed.signs)]
+        for rule in of_signs[signed.signs]:
+            found += rule.findings(signed)
     return found
 
 

@@ -131,8 +131,12 @@ class Rule:
     when: Callable[[Group], object] | None
     find_in_cluster: FindInCluster | None = None
 
+    def is_asked(self, signs: int) -> bool:
+        """Return whether the rule may find something in a group of these signs."""
+        return bool(signs & (self.signs | OF_OWNERS)) or self.when is not None
+
     def findings(self, signed: SignedGroup) -> Iterator[Finding]:
-        """Yield the findings of the rule for one group."""
+        """Yield the findings of the rule for one group of which it is asked."""
         is_asked = signed.signs & (self.signs | OF_OWNERS)
         if not (is_asked or (self.when is not None and self.when(signed.group))):
             return

@@ -101,10 +101,12 @@ def _fitted(tokens: Iterable[str], file: IO[Any] | None, hang: str) -> list[str]
 
 def _filled(tokens: Iterable[str], width: int, hang: str) -> list[str]:
     """Return lines of tokens, each with the blanks before it, which go where a line breaks."""
-    lines = [""]
+    lines, n_places = [""], 0
     for token in tokens:
-        if lines[-1].strip() and width_of(lines[-1]) + width_of(token) > width:
+        n_places += width_of(token)
+        if n_places > width and lines[-1].strip():
             lines.append(hang + token.lstrip())
+            n_places = width_of(lines[-1])
         else:
             lines[-1] += token
     return lines

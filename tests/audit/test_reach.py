@@ -3,6 +3,7 @@ and the findings.
 """
 
 import json
+from collections import Counter
 from dataclasses import replace
 from random import Random
 
@@ -14,7 +15,7 @@ from hypothesis import strategies as st
 from hypothesis_budget import examples
 
 from rmqalloc.audit import check_snapshot
-from rmqalloc.audit.reach import REACH_SCHEMA, UNREAD_SCHEMA
+from rmqalloc.audit.reach import REACH_SCHEMA, UNREAD_SCHEMA, Reach, unread_row
 from rmqalloc.audit.reach_reasons import REASONS
 from rmqalloc.model import MessageQueue
 from rmqalloc.snapshot.plain_data import from_document
@@ -432,6 +433,30 @@ def test_names_cannot_draw_on_the_terminal():
         HOSTILE,
         f"{HOSTILE}:0-1",
     )
+
+
+@examples(60, nightly=1000)
+@given(st.integers(0, 2**32))
+def test_sums_are_those_of_all_answers_though_most_groups_are_not_looked_at(seed):
+    found = check_snapshot(from_document(reached.case(Random(seed)))).who_reads
+    counts, answers = Counter(), found.answers
+    for answer in answers:
+        counts[answer.reason] += len(answer.queues)
+    assert found.counts() == dict(sorted(counts.items()))
+    assert found.n_topics == len({answer.topic for answer in answers})
+    of_all = Reach(lambda: answers)
+    for some, expected in ((found.unread, of_all.unread), (found.unknown, of_all.unknown)):
+        assert list(map(unread_row, some)) == list(map(unread_row, expected))
+
+
+def test_topics_that_are_read_are_counted_by_group_as_far_as_they_are_chosen():
+    lost, light = "lost", "%LMQ%light"
+    readers = (group("c1", name=f"g{i}", subscriptions=(TOPIC, TOPIC, light)) for i in range(3))
+    snapshot = whole(*readers, group("c1", name="h", subscriptions=(lost,)))
+    found = check_snapshot(snapshot).who_reads
+    assert (found.n_topics, found.counts()) == (1, {"owner": 3 * 2})
+    found = check_snapshot(snapshot, topics=(lost,)).who_reads
+    assert (found.n_topics, found.counts()) == (0, {})
 
 
 # --- Two looks ---

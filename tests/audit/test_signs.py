@@ -12,8 +12,9 @@ import pytest
 from audited import queues, topic
 from bruteforce import clusters, mixed_cases, reached
 
-from rmqalloc.audit import RULES, _signed_groups, check_snapshot, current_owners
+from rmqalloc.audit import RULES, _group_signs, _signed_groups, check_snapshot, current_owners
 from rmqalloc.audit._group_signs import GroupSigns, signs_of
+from rmqalloc.audit._owner_signs import computed_owners
 from rmqalloc.audit._signs import EVERY, NONE, OF_OWNERS, Sign
 from rmqalloc.audit.finding import Fault, rule
 from rmqalloc.evidence import with_strategies
@@ -76,9 +77,9 @@ def told(snapshot):
     return list(found), found.not_known, reach, *tables, found.who_reads.counts()
 
 
-def signs(snapshot):
+def signs(snapshot, **options):
     known = with_strategies(snapshot)
-    return signs_of(known, sorted(known.groups, key=lambda one: one.name))[0]
+    return signs_of(known, sorted(known.groups, key=lambda one: one.name), **options)[0]
 
 
 def every(*asked):
@@ -180,6 +181,56 @@ def owning(*owned):
 )
 def test_each_sign_is_of_what_its_name_says(snapshot, wanted):
     assert signs(snapshot) == [wanted]
+    assert signs(snapshot, with_owners=False) == [wanted]
+
+
+@pytest.fixture
+def computed(monkeypatch):
+    """Names of the groups whose owners are computed."""
+    names = []
+
+    def recorded(groups, topics):
+        names.extend(group.name for group in groups)
+        return computed_owners(groups, topics)
+
+    monkeypatch.setattr(_group_signs, "computed_owners", recorded)
+    return names
+
+
+RETRY = Topic("%RETRY%g", (TopicBroker("a", 9),))
+
+
+@pytest.mark.parametrize(
+    ("snapshot", "is_computed"),
+    [
+        (QUIET, False),
+        (with_group(strategy="AVG_BY_CIRCLE"), False),
+        (with_group(clients=tuple(Client(f"c{i}") for i in range(8))), False),
+        (with_group(clients=tuple(Client(f"c{i}") for i in range(9))), True),
+        (with_group(strategy="CONSISTENT_HASH"), True),
+        (with_group(clients=(C1, Client("x" * (1 << 16)))), True),
+        (with_group(clients=(C1, Client("订单"))), True),
+        (with_group(subscriptions=("%RETRY%g",)), True),
+        (with_topic(brokers=(TopicBroker("a", 4, 8),)), True),
+        (with_topic(brokers=(TopicBroker("a", 4), TopicBroker("b", -3))), True),
+        (owning(*HALVES), True),
+    ],
+)
+def test_owners_are_computed_where_they_may_give_a_sign(snapshot, is_computed, computed):
+    cluster = replace(snapshot, topics=(*snapshot.topics, RETRY))
+    with_retry = tuple(
+        replace(one, subscriptions=(*one.subscriptions, "%RETRY%g")) for one in cluster.groups
+    )
+    cluster = replace(cluster, groups=with_retry)
+    found = signs(cluster, with_owners=False)
+    assert computed == ["g"] * is_computed
+    assert signs(cluster) == found
+
+
+def test_signs_are_the_same_whether_or_not_all_owners_are_computed():
+    for seed in range(100):
+        snapshot = from_document(document(seed))
+        assert signs(snapshot, with_owners=False) == signs(snapshot)
 
 
 def test_reports_are_laid_beside_the_owners_whatever_a_snapshot_says_of_them():

@@ -212,7 +212,8 @@ RETRY = Topic("%RETRY%g", (TopicBroker("a", 9),))
         (with_group(clients=(C1, Client("订单"))), True),
         (with_group(subscriptions=("%RETRY%g",)), True),
         (with_topic(brokers=(TopicBroker("a", 4, 8),)), True),
-        (with_topic(brokers=(TopicBroker("a", 4), TopicBroker("b", -3))), True),
+        (with_topic(brokers=(TopicBroker("a", 8), TopicBroker("b", -3))), True),
+        (with_group(strategy_params={"dialect": "PYTHON"}), True),
         (owning(*HALVES), True),
     ],
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
 from rmqalloc.dataclass import dataclass
@@ -79,18 +79,17 @@ class Text:
 
     def read_all(self, given: Sequence[Any]) -> Sequence[str]:
         """Return texts."""
-        texts = set(given) if are_of(given, str) else None
-        if texts is None or not self._holds_all(texts):
+        if not (are_of(given, str) and self._holds_all(given)):
             for text in given:
                 self.read(text)
         return given
 
-    def _holds_all(self, texts: Set[str]) -> bool:
+    def _holds_all(self, texts: Sequence[str]) -> bool:
         """Return True if all texts are plainly right."""
         if self.choices:
-            return texts <= {*self.choices}
+            return {*texts} <= {*self.choices}
         is_short = self.most_bytes is None or max(map(len, texts), default=0) <= self.most_bytes
-        return is_short and (self.may_be_empty or "" not in texts) and all(map(str.isascii, texts))
+        return is_short and (self.may_be_empty or all(texts)) and all(map(str.isascii, texts))
 
     def schema(self) -> dict[str, Any]:
         """Return JSON Schema."""

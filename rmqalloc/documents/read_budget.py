@@ -9,7 +9,14 @@ declared or read.
 
 from __future__ import annotations
 
-__all__ = ["MAX_BYTES", "MAX_DEPTH", "made_of_json", "most_made", "most_rows"]
+__all__ = [
+    "MAX_BYTES",
+    "MAX_DEPTH",
+    "MOST_MADE_OF_MARK",
+    "made_of_json",
+    "most_made",
+    "most_rows",
+]
 
 MAX_BYTES = 256 << 20
 """Bytes of one file at most, unpacked; 100,000 clients with the queues they own and their lags take about 50 MB as JSON."""
@@ -21,6 +28,9 @@ _MADE_PER_BYTE = 12
 _BYTES_PER_ROW = 32
 _OBJECT, _LIST, _VALUE, _QUOTE = 240, 120, 32, 30
 """Bytes that Python takes for what JSON writes with these marks, rounded up; a text has two quotes."""
+
+MOST_MADE_OF_MARK = _OBJECT
+"""Bytes of memory at most for a character of JSON."""
 
 
 def most_made() -> int:

@@ -8,6 +8,7 @@ the place in the data; whoever reads a file puts file, line and column before it
 
 from __future__ import annotations
 
+import marshal
 import re
 import types
 from collections import deque
@@ -38,6 +39,7 @@ MOST = 2**63 - 1
 COUNT = Whole(0, MOST)
 SIGNED = Whole(-MOST - 1, MOST)
 ANY_TEXT = Text(may_be_empty=True, most_bytes=None)
+_BY_VALUE = 2  # the last format of `marshal` that does not depend on which objects are one
 
 
 @dataclass(frozen=True)
@@ -65,9 +67,10 @@ class Maybe:
 
     def read_all(self, given: Sequence[Any]) -> Sequence[Any]:
         """Return values, None for None."""
-        if None in set(given) if are_of(given, str, int, types.NoneType) else None in given:
-            return list(map(self.read, given))
-        return read_all(self.kind, given)
+        if None not in given:
+            return read_all(self.kind, given)
+        found = iter(read_all(self.kind, [value for value in given if value is not None]))
+        return [None if value is None else next(found) for value in given]
 
     def schema(self) -> dict[str, Any]:
         """Return JSON Schema."""
@@ -100,19 +103,24 @@ class ListOf:
         return tuple(found)
 
     def read_all(self, given: Sequence[Any]) -> Sequence[tuple[Any, ...]]:
-        """Return lists, whose elements are read as one column; equal lists of elements that are
-        shared are shared, too.
+        """Return lists, whose elements are read as one column; equal lists of what is shared are
+        one.
         """
         if not are_of(given, list, tuple):
             return list(map(self.read, given))
-        elements = read_all(self.kind, list(chain.from_iterable(given)))
         if not getattr(self.kind, "is_shared", False):
-            left = iter(elements)
-            return [tuple(islice(left, n)) for n in map(len, given)]
-        ids, by_id = map(id, elements), {id(one): one for one in elements}
-        keys = [tuple(islice(ids, n)) for n in map(len, given)]
-        lists = {key: tuple(map(by_id.__getitem__, key)) for key in dict.fromkeys(keys)}
-        return list(map(lists.__getitem__, keys))
+            return self._of_column(given)
+        try:
+            keys = list(map(marshal.dumps, given, repeat(_BY_VALUE)))
+        except ValueError:  # for objects that no file holds
+            return self._of_column(given)
+        distinct = dict(zip(keys, given, strict=True))
+        made = dict(zip(distinct, self._of_column(distinct.values()), strict=True))
+        return list(map(made.__getitem__, keys))
+
+    def _of_column(self, given: Collection[Sequence[Any]]) -> list[tuple[Any, ...]]:
+        left = iter(read_all(self.kind, list(chain.from_iterable(given))))
+        return [tuple(islice(left, n)) for n in map(len, given)]
 
     def schema(self) -> dict[str, Any]:
         """Return JSON Schema."""
@@ -155,7 +163,7 @@ class Record:
             is_dataclass(cls) and "__slots__" in vars(cls) and not hasattr(cls, "__post_init__")
         )
         self._puts = {name: getattr(cls, name).__set__ for name in self.kinds} if has_slots else {}
-        # Equal instances that hold words and numbers alone are one.
+        # Equal lists of instances that hold words and numbers alone are one.
         self.is_shared = has_slots and all(map(_is_word, self.kinds.values()))
 
     def read(self, given: Any) -> Any:
@@ -176,10 +184,9 @@ class Record:
         """Return instances; those with the same fields are read field by field."""
         if not given or not are_of(given, dict):
             return list(map(self.read, given))
-        names = tuple(given[0])
-        rows = _rows(names, given)
-        if rows is not None:
-            return self._of_rows(names, rows)
+        columns = _columns(given)
+        if columns is not None:
+            return self._of_columns(columns, len(given))
         alike: dict[frozenset[str], list[dict[str, Any]]] = {}
         shapes = list(map(frozenset, given))
         for shape, one in zip(shapes, given, strict=True):
@@ -187,28 +194,10 @@ class Record:
         made = {shape: iter(self.read_all(some)) for shape, some in alike.items()}
         return [next(made[shape]) for shape in shapes]
 
-    def _of_rows(self, names: tuple[str, ...], rows: list[tuple[Any, ...]]) -> list[Any]:
-        """Return instances of the values of some fields."""
-        _check_names(dict.fromkeys(names), self.kinds, self.needed)
-        distinct = rows
-        if self.is_shared and are_of(
-            chain.from_iterable(rows), str, int
-        ):  # then equal values are of one type
-            distinct = list(dict.fromkeys(rows))
-        columns = zip(*distinct, strict=True)
-        given = {
-            name: read_all(self.kinds[name], column)
-            for name, column in zip(names, columns, strict=False)
-        }
-        made = self._made(given, len(distinct))
-        return (
-            made
-            if distinct is rows
-            else list(map(dict(zip(distinct, made, strict=True)).__getitem__, rows))
-        )
-
-    def _made(self, given: Mapping[str, Sequence[Any]], n: int) -> list[Any]:
-        """Return instances of columns of fields."""
+    def _of_columns(self, columns: Mapping[str, Sequence[Any]], n: int) -> list[Any]:
+        """Return ``n`` instances of the values of some fields."""
+        _check_names(columns, self.kinds, self.needed)
+        given = {name: read_all(self.kinds[name], column) for name, column in columns.items()}
         if not self._puts:
             if len(given) == len(self.kinds):
                 return list(map(self.cls, *map(given.__getitem__, self.kinds)))
@@ -226,15 +215,13 @@ class Record:
         return object_schema(self.cls, self.kinds)
 
 
-def _rows(names: tuple[str, ...], given: Sequence[dict[str, Any]]) -> list[tuple[Any, ...]] | None:
-    """Return the values of mappings that all have these fields; None where one has others."""
-    if not set(map(len, given)) <= {len(names)}:
+def _columns(given: Sequence[dict[str, Any]]) -> dict[str, list[Any]] | None:
+    """Return the values of mappings by field; None where they do not all have the same fields."""
+    names = given[0]
+    if set(map(len, given)) != {len(names)}:
         return None
-    if not names:
-        return [()] * len(given)
-    values = map(itemgetter(*names), given)
     try:
-        return list(zip(values, strict=True)) if len(names) == 1 else list(values)
+        return {name: list(map(itemgetter(name), given)) for name in names}
     except KeyError:
         return None
 

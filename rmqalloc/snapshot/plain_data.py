@@ -62,7 +62,7 @@ def from_document(document: Any) -> Snapshot:
             )
     try:
         read: Snapshot = record(Snapshot).read(
-            {key: document[key] for key in document.keys() - HEAD.keys()}
+            {key: value for key, value in document.items() if key not in HEAD}
         )
     except FieldError as error:
         raise SnapshotError(error.what, error.parts) from None

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from itertools import chain
+from operator import attrgetter
 
 from rmqalloc.documents import known_names
-from rmqalloc.documents.fields import FieldError
+from rmqalloc.documents.fields import FieldError, read_all
 from rmqalloc.documents.records import kinds_of
 from rmqalloc.model import MAX_QUEUES
 from rmqalloc.snapshot.plain_data import SnapshotError
@@ -26,6 +28,8 @@ _CHOICES = {
 }
 """Kinds of the fields that hold one of a few words."""
 
+_NUMBERS = {name: kinds_of(Group)[name] for name in ("strategy_explains", "consume_tps")}
+
 
 def check_values(snapshot: Snapshot) -> None:
     """Raise unless names are unique where they must be, and counts and words are such as RocketMQ
@@ -41,14 +45,9 @@ def check_values(snapshot: Snapshot) -> None:
         if id(topic.brokers) not in checked:  # a reader gives topics on the same brokers one tuple
             checked.add(id(topic.brokers))
             _check_brokers(topic, i)
-    for i, group in enumerate(snapshot.groups):
-        _check_words(group, ("groups", i))
-        _check_kinds(group.unknown, ("groups", i))
-        for name in ("strategy_explains", "consume_tps"):
-            if not math.isfinite(getattr(group, name) or 0):
-                raise SnapshotError(
-                    f"must be a finite number, got {getattr(group, name)}", ("groups", i, name)
-                )
+    if not _are_plainly_right(snapshot.groups):
+        for i, group in enumerate(snapshot.groups):
+            _check_group(group, i)
     names = [one.broker_name for one in snapshot.brokers]
     _check_unique("broker", names, lambda i: ("brokers", i, "broker_name"))
     for i, asked in enumerate(snapshot.brokers):
@@ -79,6 +78,28 @@ def _check_brokers(topic: Topic, i: int) -> None:
             if (getattr(broker, name) or 0) > MAX_QUEUES:
                 what = f"must be at most {MAX_QUEUES}, got {getattr(broker, name)}"
                 raise SnapshotError(what, ("topics", i, "brokers", j, name))
+
+
+def _are_plainly_right(groups: Sequence[Group]) -> bool:
+    """Return True if `_check_group` finds nothing in any group: the values of each field are looked
+    at together.
+    """
+    try:
+        for name, kind in (*_CHOICES[Group], *_NUMBERS.items()):
+            read_all(kind, list(map(attrgetter(name), groups)))
+    except FieldError:
+        return False
+    return {*chain.from_iterable(map(attrgetter("unknown"), groups))} <= {*KINDS}
+
+
+def _check_group(group: Group, i: int) -> None:
+    _check_words(group, ("groups", i))
+    _check_kinds(group.unknown, ("groups", i))
+    for name in _NUMBERS:
+        if not math.isfinite(getattr(group, name) or 0):
+            raise SnapshotError(
+                f"must be a finite number, got {getattr(group, name)}", ("groups", i, name)
+            )
 
 
 def _check_kinds(unknown: Mapping[str, str], place: tuple[Part, ...]) -> None:

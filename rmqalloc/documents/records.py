@@ -198,6 +198,10 @@ class Record:
         """Return ``n`` instances of the values of some fields."""
         _check_names(columns, self.kinds, self.needed)
         given = {name: read_all(self.kinds[name], column) for name, column in columns.items()}
+        return self.made(given, n)
+
+    def made(self, given: Mapping[str, Sequence[Any]], n: int) -> list[Any]:
+        """Return ``n`` instances of columns of fields, whose values are not checked."""
         if not self._puts:
             if len(given) == len(self.kinds):
                 return list(map(self.cls, *map(given.__getitem__, self.kinds)))

@@ -40,7 +40,7 @@ _GUESSED = {
 
 _ITS_OWN = (*OF_GROUP, *OF_ANY)
 
-_CLIENT_FIELDS = {
+CLIENT_FIELDS = {
     "client_room": "machine_room",
     "language": "language",
     "version": "version",
@@ -119,7 +119,7 @@ class Rows:
                 by_topic[topic] = {broker: {} for broker in counts}
         topics = tuple(self._topic(topic, brokers) for topic, brokers in by_topic.items())
         groups = tuple(_group(name, group, self._silent) for name, group in self._groups.items())
-        return Snapshot(topics, groups, unknown=_reasons(self._unknown))
+        return Snapshot(topics, groups, unknown=reasons_of(self._unknown.get("unknown")))
 
     def checked(self, source: Source) -> tuple[Snapshot, tuple[str, ...]]:
         """`snapshot` of all rows of a file, once it has been checked."""
@@ -144,7 +144,7 @@ class Rows:
         if made is None:
             made = tuple(_broker(name, values) for name, values in given.items())
             self._shared[key] = made
-        unknown = _reasons(self._unknown_of_topics.get(topic, {}))
+        unknown = reasons_of(self._unknown_of_topics.get(topic, {}).get("unknown"))
         return Topic(topic, made, _GUESSED | unknown if is_guessed else unknown)
 
 
@@ -249,11 +249,8 @@ def _set(
 
 def _group(name: str, group: _GroupRows, silent: Mapping[str, str]) -> Group:
     values = dict(group.values)
-    unknown = {**silent, **_reasons(values)}
-    values.pop("unknown", None)
-    params = _json("strategy_params", values.pop("strategy_params", None))
-    if "virtual_nodes" in values:
-        params["virtual_nodes"] = values.pop("virtual_nodes")
+    unknown = {**silent, **reasons_of(values.pop("unknown", None))}
+    params = params_of(values.pop("strategy_params", None), values.pop("virtual_nodes", None))
     # Clients that own queues and have no row of their own come after those that have one.
     listed = {id(client) for client in group.clients}
     clients = list(group.clients)
@@ -285,7 +282,7 @@ def _client(values: Row, group: _GroupRows, answered: bool) -> Client:
     is_none = is_first and bool(group.owned) and not answered
     is_known = bool(owned) or "owned_queues" in values or is_none
     topics = group.topics.get(client_id) if is_first else None
-    fields = {field: values[name] for name, field in _CLIENT_FIELDS.items() if name in values}
+    fields = {field: values[name] for name, field in CLIENT_FIELDS.items() if name in values}
     return Client(
         client_id,
         subscriptions=None if topics is None else tuple(topics),
@@ -311,8 +308,15 @@ def _lag(queue: MessageQueue, values: Row) -> Lag:
     return Lag(queue, end, at, values.get("last_timestamp"))
 
 
-def _reasons(values: Row) -> dict[str, Any]:
-    return _json("unknown", values.get("unknown"))
+def params_of(text: str | None, virtual_nodes: int | None) -> dict[str, Any]:
+    """Return the parameters of a strategy that cells hold."""
+    params = _json("strategy_params", text)
+    return params if virtual_nodes is None else params | {"virtual_nodes": virtual_nodes}
+
+
+def reasons_of(text: str | None) -> dict[str, Any]:
+    """Return what a cell says is not known, and why."""
+    return _json("unknown", text)
 
 
 def _json(name: str, text: str | None) -> dict[str, Any]:

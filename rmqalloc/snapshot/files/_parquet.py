@@ -5,15 +5,17 @@ from __future__ import annotations
 import io
 from collections.abc import Iterator
 from itertools import repeat
-from typing import Any
+from typing import Any, NamedTuple
 
+import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pyarrow.types as kinds
+from numpy.typing import NDArray
 
 from rmqalloc.documents import Source, read_budget
 from rmqalloc.documents.read_budget import most_rows
+from rmqalloc.snapshot.files._from_columns import Cells, NotPlainError, snapshot_of
 from rmqalloc.snapshot.files._from_rows import Rows
 from rmqalloc.snapshot.files._parquet_pages import PageError, pages
 from rmqalloc.snapshot.files._table_columns import COLUMNS, Row, column_names
@@ -26,7 +28,11 @@ _TYPES = {str: pa.string(), int: pa.int64(), float: pa.float64(), bool: pa.bool_
 SCHEMA = pa.schema([(name, _TYPES[kind]) for name, kind in COLUMNS.items()])
 """Columns as they are written."""
 
+_WORDS = pa.dictionary(pa.int32(), pa.string())
 _ROWS_AT_ONCE = 1 << 16
+
+_MOST_AT_ONCE = 1 << 21
+"""Rows at most of which whole columns are held, some 200 bytes for each."""
 
 
 def read(source: Source) -> tuple[Snapshot, tuple[str, ...]]:
@@ -40,8 +46,11 @@ def read(source: Source) -> tuple[Snapshot, tuple[str, ...]]:
     """
     number = 0
     try:
-        table = Rows(column_names(pq.read_schema(pa.BufferReader(source.data)).names))
-        for row in _rows(source):
+        given = _opened(source)
+        if (snapshot := _by_columns(given)) is not None:
+            return snapshot, ()
+        table = Rows(given.names.values())
+        for row in _rows(given):
             number += 1
             if row:
                 table.add(row)
@@ -68,7 +77,14 @@ def write(snapshot: Snapshot) -> bytes:
     return data
 
 
-def _rows(source: Source) -> Iterator[Row]:
+class _Given(NamedTuple):
+    """A file, and the columns that are read by what they are named there and here."""
+
+    file: pq.ParquetFile
+    names: dict[str, str]
+
+
+def _opened(source: Source) -> _Given:
     content = pa.BufferReader(source.data)
     schema = pq.read_schema(content)
     names = column_names(schema.names)
@@ -78,10 +94,57 @@ def _rows(source: Source) -> Iterator[Row]:
     texts = [field.name for field in schema if _is_text(field.type)]
     file = pq.ParquetFile(content, read_dictionary=texts)
     _check_size(source.data, file.metadata.num_rows)
-    given = [field.name for field, name in zip(schema, names, strict=True) if name]
-    named = [name for name in names if name]
+    return _Given(
+        file, {given: name for given, name in zip(schema.names, names, strict=True) if name}
+    )
+
+
+def _by_columns(given: _Given) -> Snapshot | None:
+    """Return the snapshot of a plain table; None where rows must be read one by one, be it to say
+    what is wrong.
+    """
+    if given.file.metadata.num_rows > _MOST_AT_ONCE:
+        return None
+    try:
+        table = given.file.read([*given.names])
+        table.validate(full=True)  # a damaged file may hold places outside of its dictionaries
+        table = table.unify_dictionaries().combine_chunks()
+        columns = {name: _cells(name, table.column(one)) for one, name in given.names.items()}
+        return snapshot_of({name: cells for name, cells in columns.items() if cells is not None})
+    except (NotPlainError, SnapshotError, pa.ArrowException, OSError, UnicodeDecodeError):
+        return None
+
+
+def _cells(name: str, column: pa.ChunkedArray) -> Cells | None:
+    """Return the cells of a column, None where none is filled."""
+    n = len(column)
+    if column.null_count == n:
+        return None
+    kind, [chunk] = COLUMNS[name], column.chunks
+    if column.type != (_WORDS if kind is str else _TYPES[kind]):
+        raise NotPlainError
+    bits, data = (chunk.indices if kind is str else chunk).buffers()
+    is_filled = _bits(bits, n) if column.null_count else np.ones(n, np.bool_)
+    if kind is bool:
+        return Cells(is_filled, _bits(data, n))
+    numbers = np.frombuffer(data, np.int32 if kind is str else np.dtype(kind), n)
+    numbers = np.where(is_filled, numbers, 0)
+    if kind is int and numbers.min() < least(name):
+        raise NotPlainError
+    if kind is not str:
+        return Cells(is_filled, numbers)
+    words = np.array(chunk.dictionary.to_pylist(), object)
+    return Cells(is_filled & (words != "")[numbers], numbers, words)
+
+
+def _bits(data: pa.Buffer, n: int) -> NDArray[np.bool_]:
+    return np.unpackbits(np.frombuffer(data, np.uint8), count=n, bitorder="little").view(np.bool_)
+
+
+def _rows(table: _Given) -> Iterator[Row]:
+    given, named = [*table.names], [*table.names.values()]
     readers = [_Column(name) for name in named]
-    for batch in file.iter_batches(_ROWS_AT_ONCE, columns=given):
+    for batch in table.file.iter_batches(_ROWS_AT_ONCE, columns=given):
         batch.validate(full=True)  # a damaged file may hold places outside of its dictionaries
         columns = {
             name: reader.values(batch.column(one))
@@ -177,7 +240,8 @@ def _values(name: str, column: Any) -> list[Any]:
         cells = column.cast(_TYPES[kind])
     except pa.ArrowException as error:
         raise SnapshotError(f"column {name} cannot be read as {_TYPES[kind]}: {error}") from None
-    if kind is int and len(low := cells.filter(pc.less(cells, least(name)))):
-        check_range(name, low[0].as_py())
     values: list[Any] = cells.to_pylist()
+    if kind is int:
+        low = next((value for value in values if value is not None and value < least(name)), 0)
+        check_range(name, low)
     return values

@@ -13,7 +13,7 @@ from rmqalloc.documents.fields import FieldError
 from rmqalloc.documents.memory import no_collection
 from rmqalloc.documents.records import ListOf, record
 from rmqalloc.model import MessageQueue
-from rmqalloc.snapshot.plain_data import from_document, to_document
+from rmqalloc.snapshot.plain_data import SnapshotError, from_document, to_document
 from rmqalloc.snapshot.snapshot import (
     Client,
     Filter,
@@ -108,6 +108,24 @@ def test_a_truth_is_no_number_though_it_equals_one():
     ]
     with pytest.raises(FieldError, match="must be a whole number"):
         ListOf(record(TopicBroker)).read(given)
+
+
+@pytest.mark.parametrize("wrong", [True, 1.0])
+def test_lists_that_are_equal_but_for_a_type_are_read_each(wrong):
+    given = [
+        {"name": name, "brokers": [{"broker_name": "a", "read_queue_nums": number}]}
+        for name, number in (("T", wrong), ("U", 1))
+    ]
+    with pytest.raises(FieldError, match="must be a whole number") as caught:
+        ListOf(record(Topic)).read(given)
+    assert caught.value.parts == (0, "brokers", 0, "read_queue_nums")
+
+
+@pytest.mark.parametrize("names", [("topics", "groups", "errors"), ("errors", "groups", "topics")])
+def test_of_several_faults_the_first_in_the_file_is_said(names):
+    document = to_document(Snapshot()) | dict.fromkeys(names, 3)
+    with pytest.raises(SnapshotError, match=f"{names[0]} must be a list"):
+        from_document(document)
 
 
 def test_topics_on_equal_brokers_share_them():

@@ -18,22 +18,22 @@ themselves:
 >>> rmqalloc.check(cluster).at_least("error")
 <Findings: 0 findings (no lags are known)>
 
-``import rmqalloc`` needs numpy alone; a verb loads what it needs when it is first used.
+``import rmqalloc`` loads nothing: what a name needs is loaded when it is first used. Strategies and
+fleets need numpy alone.
 """
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from rmqalloc.errors import ArgumentError, ArgumentTypeError, Error
-from rmqalloc.fleet import Fleet, FleetError, UnitError
-from rmqalloc.model import Assignment, MessageQueue, SharedAssignment
-from rmqalloc.strategies import Strategy, sort_client_ids, sort_queues, strategy
 from rmqalloc.version import __version__
 
 if TYPE_CHECKING:
     from rmqalloc.audit import check_snapshot as check
     from rmqalloc.audit import current_owners as show
     from rmqalloc.audit import group_list as groups
+    from rmqalloc.fleet import Fleet, FleetError, UnitError
+    from rmqalloc.model import Assignment, MessageQueue, SharedAssignment
     from rmqalloc.plans import compare, explain
     from rmqalloc.plans import plan_snapshot as plan
     from rmqalloc.plans.diffs import diff
@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from rmqalloc.snapshot import Snapshot
     from rmqalloc.snapshot.files import read
     from rmqalloc.snapshot.live import fetch
+    from rmqalloc.strategies import Strategy, sort_client_ids, sort_queues, strategy
 
 __all__ = [
     "ArgumentError",
@@ -76,7 +77,14 @@ __all__ = [
 ]
 
 _HOMES = {
+    "Assignment": ("rmqalloc.model", "Assignment"),
+    "Fleet": ("rmqalloc.fleet", "Fleet"),
+    "FleetError": ("rmqalloc.fleet", "FleetError"),
+    "MessageQueue": ("rmqalloc.model", "MessageQueue"),
+    "SharedAssignment": ("rmqalloc.model", "SharedAssignment"),
     "Snapshot": ("rmqalloc.snapshot", "Snapshot"),
+    "Strategy": ("rmqalloc.strategies", "Strategy"),
+    "UnitError": ("rmqalloc.fleet", "UnitError"),
     "check": ("rmqalloc.audit", "check_snapshot"),
     "compare": ("rmqalloc.plans", "compare"),
     "diff": ("rmqalloc.plans.diffs", "diff"),
@@ -89,6 +97,9 @@ _HOMES = {
     "rollout": ("rmqalloc.rollouts", "rollout"),
     "show": ("rmqalloc.audit", "current_owners"),
     "simulate": ("rmqalloc.simulation", "simulate"),
+    "sort_client_ids": ("rmqalloc.strategies", "sort_client_ids"),
+    "sort_queues": ("rmqalloc.strategies", "sort_queues"),
+    "strategy": ("rmqalloc.strategies", "strategy"),
     "verify": ("rmqalloc.plans", "verify"),
 }
 """Room of everything that is loaded on first use, and its name there."""

@@ -34,7 +34,7 @@ PARTS = {
     "order: queues and clients of a fleet": ("fleet.py", "from_arrow"),
     "rows checked, ids that repeat": ("row_check.py", "read_batch"),
     "plan: owners and figures": ("evaluate.py", "evaluate"),
-    "columns of the plan": ("figures_table.py", "batch"),
+    "columns of the plan": ("figures_table.py", "batches"),
     "totals": ("totals.py", "totals_of"),
     "encode and write: columns to Parquet": ("core.py", "write_batch"),
 }

@@ -13,7 +13,11 @@ import instructions
 from machines import cpu_model
 
 WORKER = Path(__file__).with_name("worker.py")
-STARTS = {"bare": "pass", "numpy": "import numpy", "rmqalloc": "import rmqalloc"}
+STARTS = {
+    "bare": "pass",
+    "numpy": "import numpy",
+    "rmqalloc": "from rmqalloc import Fleet, strategy",
+}
 """What is started to see how long an import takes, and what it loads."""
 N_STARTS = 20
 N_ROUNDS = 15

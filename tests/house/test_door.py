@@ -15,7 +15,7 @@ import rmqalloc
 
 NAMES = "check compare diff explain fetch groups plan read recommend rollout show simulate verify"
 VERBS = NAMES.split()
-AT_IMPORT = {
+ENGINE = {
     "_engine",
     "dataclass",
     "lazy",
@@ -28,11 +28,26 @@ AT_IMPORT = {
 }
 
 
-def test_importing_rmqalloc_loads_the_engine_alone():
+def rooms_after(statement):
+    """Rooms of rmqalloc that are loaded after a statement."""
+    script = f"import sys; {statement}; print(*filter(lambda name: name.startswith('rmqalloc.'), sys.modules))"
+    return {name.split(".")[1] for name in run_python(script)}
+
+
+def test_importing_rmqalloc_loads_no_room_and_its_engine_no_other():
+    assert rooms_after("import rmqalloc") == {"errors", "version"}
+    assert rooms_after("from rmqalloc import Fleet, strategy") == ENGINE
+
+
+def test_a_command_chooses_its_threads_before_numpy_is_loaded():
+    """OpenBLAS reads their number once, and its threads wait by running for their first work."""
+    script = "import sys; from rmqalloc.cli import main; print('numpy' in sys.modules)"
+    assert run_python(script) == ["False"]
     script = (
-        "import sys, rmqalloc; print(*(one for one in sys.modules if one.startswith('rmqalloc.')))"
+        "import os, sys; from rmqalloc.cli import main; sys.argv[1:] = ['-V']; main();"
+        "print('numpy' in sys.modules, os.environ['OPENBLAS_NUM_THREADS'])"
     )
-    assert {name.split(".")[1] for name in run_python(script)} == AT_IMPORT
+    assert run_python(script)[-2:] == ["False", "1"]
 
 
 def loaded(*arguments):
@@ -48,7 +63,8 @@ def loaded(*arguments):
 
 def test_importing_rmqalloc_loads_nothing_that_takes_long():
     alone = loaded("-c", "import numpy")
-    assert (loaded("-c", "import numpy, rmqalloc") - alone) & {
+    engine = loaded("-c", "import numpy; from rmqalloc import Fleet, strategy")
+    assert (engine - alone) & {
         "logging",
         "concurrent.futures",
         "difflib",

@@ -252,8 +252,11 @@ def test_nothing_but_the_store_opens_a_file_for_writing_renames_or_removes(modul
 # --- What a bare install needs ---
 
 
-def test_importing_rmqalloc_imports_numpy_alone():
-    script = "import sys, numpy; had = set(sys.modules); import rmqalloc; print(*(set(sys.modules) - had))"
+def test_the_engine_imports_numpy_alone():
+    script = (
+        "import sys, numpy; had = set(sys.modules); from rmqalloc import Fleet, strategy;"
+        "print(*(set(sys.modules) - had))"
+    )
     tops = {name.split(".")[0] for name in run_python(script)}
     ours = {
         name

@@ -31,7 +31,8 @@ READ = ["consumer_group", "topic", "brokers", "client_ids"]
 PARTS = {
     "decode: Parquet to columns": ("unit_files.py", "read_piece"),
     "sizes of units, batches cut": ("batch_planning.py", "pieces"),
-    "order: queues and clients of a fleet": ("fleet.py", "from_arrow"),
+    "columns of a fleet": ("arrow.py", "columns_from_arrow"),
+    "order: queues and clients": ("fleet.py", "sorted"),
     "rows checked, ids that repeat": ("row_check.py", "read_batch"),
     "plan: owners and figures": ("evaluate.py", "evaluate"),
     "columns of the plan": ("figures_table.py", "batches"),
@@ -40,9 +41,11 @@ PARTS = {
 }
 """File and function that do a part; what a part calls belongs to it, unless it is a part itself."""
 _WITHIN = {
-    "sizes of units, batches cut": "decode: Parquet to columns",
-    "rows checked, ids that repeat": "order: queues and clients of a fleet",
+    "decode: Parquet to columns": "sizes of units, batches cut",
+    "columns of a fleet": "rows checked, ids that repeat",
+    "order: queues and clients": "rows checked, ids that repeat",
 }
+"""Parts whose time is within that of another."""
 
 
 def cpu_of(work: Callable[[], Any]) -> float:
@@ -74,8 +77,10 @@ def parts(work: Callable[[], Any]) -> dict[str, float]:
         for name, (of_file, of_function) in PARTS.items():
             if (Path(file).name, function) == (of_file, of_function):
                 taken[name] += seconds
-    for outer, inner in _WITHIN.items():
+    for inner, outer in _WITHIN.items():
         taken[outer] -= taken[inner]
+    if idle := [name for name, seconds in taken.items() if not seconds]:
+        raise LookupError(f"no function of these parts was called: {', '.join(idle)}")
     return taken | {"the rest": stats.total_tt - sum(taken.values())}
 
 

@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from table import markdown
 
-from commands.course import run
+from commands.course import RMQALLOC, run
 from rmqalloc.evaluation import parquet_plan
 from rmqalloc.evaluation.batch_planning import PlanSpec
 from rmqalloc.evaluation.parquet_plan import plan_files, plan_writer
@@ -114,24 +114,15 @@ def main() -> None:
     spec = PlanSpec(given.strategy, output="owners")
     with tempfile.TemporaryDirectory(prefix="parts-") as folder:
         fleet, made = Path(folder, "fleet"), Path(folder, "plan")
-        run(
-            [
-                "-m",
-                "rmqalloc",
-                "generate",
-                "--units",
-                str(given.units),
-                "--files",
-                "4",
-                "--out",
-                str(fleet),
-            ]
-        )
+        least = Path(folder, "least")
+        for units, files, path in ((given.units, 4, fleet), (1, 1, least)):
+            sizes = ["--units", str(units), "--files", str(files)]
+            run([*RMQALLOC, "generate", *sizes, "--out", str(path)])
         parquet_plan.run_on_threads = on_this_thread
         plan_files(fleet, made, spec, threads=1)  # what is imported on the way is no part
-        began = "import sys, rmqalloc.cli, rmqalloc.evaluation.parquet_plan"
+        begun = [*RMQALLOC, "bulk", "-f", str(least), "--out", str(Path(folder, "begun"))]
         taken = {
-            "start": run(["-c", began]).cpu,
+            "start: the command on one unit": run(begun).cpu,
             **parts(lambda: plan_files(fleet, made, spec, threads=1)),
         }
         taken |= floors(fleet, made, spec)

@@ -14,6 +14,7 @@ import math
 import re
 import sys
 from collections import Counter
+from collections.abc import Set
 from gc import is_tracked
 from itertools import chain
 from json.decoder import scanstring  # type: ignore[attr-defined]
@@ -226,7 +227,8 @@ def _shape(data: Any) -> tuple[int, bool]:
     """
     n_keys, level = 0, [data] if type(data) in _NESTED else []
     for _ in range(MAX_DEPTH):
-        objects, lists = _of_type(dict, level), _of_type(list, level)
+        kinds = set(map(type, level))
+        objects, lists = (_of_type(kind, kinds, level) for kind in (dict, list))
         n_keys += sum(map(len, objects))
         # An object in which nothing can lie is not tracked, and most are such.
         values = map(dict.values, filter(is_tracked, objects))
@@ -237,9 +239,11 @@ def _shape(data: Any) -> tuple[int, bool]:
     return n_keys, True
 
 
-def _of_type(kind: type, items: list[Any]) -> list[Any]:
-    kinds = set(map(type, items))
-    return items if kinds == {kind} else [item for item in items if type(item) is kind]
+def _of_type(kind: type, kinds: Set[type], items: list[Any]) -> list[Any]:
+    """Return the items of one type, given the types that there are."""
+    if kind not in kinds:
+        return []
+    return items if len(kinds) == 1 else [item for item in items if type(item) is kind]
 
 
 def _parts_colons(text: str) -> bool:

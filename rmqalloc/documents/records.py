@@ -11,8 +11,7 @@ from __future__ import annotations
 import marshal
 import re
 import types
-from collections import deque
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, Field, field, fields, is_dataclass
 from functools import cache
 from itertools import chain, islice, repeat, starmap
@@ -39,7 +38,7 @@ MOST = 2**63 - 1
 COUNT = Whole(0, MOST)
 SIGNED = Whole(-MOST - 1, MOST)
 ANY_TEXT = Text(may_be_empty=True, most_bytes=None)
-_BY_VALUE = 2  # the last format of `marshal` that does not depend on which objects are one
+_ASCII = 4  # the first format of `marshal` that writes text of ASCII as it is
 
 
 @dataclass(frozen=True)
@@ -111,7 +110,7 @@ class ListOf:
         if not getattr(self.kind, "is_shared", False):
             return self._of_column(given)
         try:
-            keys = list(map(marshal.dumps, given, repeat(_BY_VALUE)))
+            keys = list(map(marshal.dumps, given, repeat(_ASCII)))
         except ValueError:  # for objects that no file holds
             return self._of_column(given)
         distinct = dict(zip(keys, given, strict=True))
@@ -158,13 +157,11 @@ class Record:
         self.kinds: dict[str, Kind] = kinds_of(cls) | kinds
         self.needed = needed_fields(cls)
         self._readers = _Readers((name, kind.read) for name, kind in self.kinds.items())
-        # Slots are set without the __init__ of frozen classes, which takes three times as long.
-        has_slots = (
+        self._has_slots = (
             is_dataclass(cls) and "__slots__" in vars(cls) and not hasattr(cls, "__post_init__")
         )
-        self._puts = {name: getattr(cls, name).__set__ for name in self.kinds} if has_slots else {}
         # Equal lists of instances that hold words and numbers alone are one.
-        self.is_shared = has_slots and all(map(_is_word, self.kinds.values()))
+        self.is_shared = self._has_slots and all(map(_is_word, self.kinds.values()))
 
     def read(self, given: Any) -> Any:
         """Return the instance."""
@@ -202,21 +199,39 @@ class Record:
 
     def made(self, given: Mapping[str, Sequence[Any]], n: int) -> list[Any]:
         """Return ``n`` instances of columns of fields, whose values are not checked."""
-        if not self._puts:
+        if not self._has_slots:
             if len(given) == len(self.kinds):
                 return list(map(self.cls, *map(given.__getitem__, self.kinds)))
             rows = zip(*given.values(), strict=True) if given else repeat((), n)
             return [self.cls(**dict(zip(given, row, strict=True))) for row in rows]
-        made = list(map(object.__new__, repeat(self.cls, n)))
-        for name, put in self._puts.items():
-            deque(
-                map(put, made, given[name] if name in given else _default(self.cls, name)), maxlen=0
-            )
-        return made
+        cls: Any = self.cls
+        columns = [given[name] if name in given else _default(cls, name) for name in self.kinds]
+        return _filler(cls)(n, columns)
 
     def schema(self) -> dict[str, Any]:
         """Return JSON Schema."""
         return object_schema(self.cls, self.kinds)
+
+
+@cache
+def _filler(cls: Any) -> Callable[[int, Sequence[Iterable[Any]]], list[Any]]:
+    """Return a function that makes so many instances of a class with slots, of columns of these.
+
+    Instances begin as those of a class that is not frozen and has the same slots: `__init__` of the
+    frozen one takes ten times as long.
+    """
+    slots = cls.__slots__
+    thawed = type(cls.__name__, (), {"__slots__": slots})
+    targets = "".join(f"made.{name}, " for name in (*slots, "__class__"))
+    names: dict[str, Any] = {}
+    exec(f"def fill(rows):\n for made, {targets} in rows: pass", names)
+
+    def filled(n: int, columns: Sequence[Iterable[Any]]) -> list[Any]:
+        made = [thawed() for _ in range(n)]
+        names["fill"](zip(made, *columns, repeat(cls)))
+        return made
+
+    return filled
 
 
 def _columns(given: Sequence[dict[str, Any]]) -> dict[str, list[Any]] | None:

@@ -3,7 +3,7 @@ place, as one by one.
 """
 
 import gc
-from dataclasses import replace
+from dataclasses import FrozenInstanceError, replace
 from random import Random
 
 import pytest
@@ -73,6 +73,15 @@ def test_columns_give_what_each_mapping_gives(cls, seed):
         else ListOf(record(Client)).kind.kinds["owned"].kind.kind
     )
     assert list(kind.read_all(given)) == [kind.read(one) for one in given]
+
+
+def test_instances_made_at_once_are_such_as_are_made_singly():
+    made = record(Topic).made({"name": ["T", "U"]}, 2)
+    assert [type(topic) for topic in made] == [Topic, Topic]
+    assert made == [Topic("T"), Topic("U")] and {*made} == {Topic("T"), Topic("U")}
+    assert made[0].unknown is not made[1].unknown
+    with pytest.raises(FrozenInstanceError):
+        made[0].name = "V"
 
 
 @pytest.mark.parametrize("cls", [one for one in FIELDS if one is not MessageQueue])

@@ -33,15 +33,15 @@ def differing_queues(known: Known) -> dict[str, int | None]:
     >>> differing_queues(Known.of(Snapshot((topic,), (Group("g", ("T",), clients, strategy="AVG"),))))
     {'g': 1}
     """
+    is_wanted = matcher(known.groups)
+    mine = [group for group in known.snapshot.groups if is_wanted(group.name) and _reports(group)]
+    found: dict[str, int | None] = {group.name: 0 for group in mine}
+    if not mine:
+        return found
     routes, laid = {topic.name: topic for topic in known.snapshot.topics}, known.once(laid_groups)
     owned = OwnedAsComputed(laid.unknown)
-    found: dict[str, int | None] = {}
     compared: list[Group] = []
-    is_wanted = matcher(known.groups)
-    for group in known.snapshot.groups:
-        if not _reports(group) or not is_wanted(group.name):
-            continue
-        found[group.name] = 0
+    for group in mine:
         topics = [routes[name] for name in group.subscriptions if name in routes]
         if (
             not owned.is_known(group)

@@ -16,6 +16,7 @@ from rmqalloc.evidence.views.group_views import GroupViews, ViewReader
 from rmqalloc.evidence.views.unit_views import UnitViews
 from rmqalloc.evidence.views.view import Shares, View
 from rmqalloc.fleet import Fleet
+from rmqalloc.lazy import lazy_property
 from rmqalloc.model import MessageQueue
 from rmqalloc.scenarios.subfleet import Rules
 from rmqalloc.snapshot.snapshot import Group, Snapshot
@@ -34,9 +35,17 @@ class GroupsWithViews:
 
     def __init__(self, snapshot: Snapshot) -> None:
         self.unknown = Unknowns(snapshot)
-        self._reader, self._rooms = ViewReader(snapshot.topics), Rooms.of(snapshot)
+        self._snapshot = snapshot
         self._views: dict[str, GroupViews] = {}
         self._units: dict[str, list[UnitViews]] = {}
+
+    @lazy_property
+    def _reader(self) -> ViewReader:
+        return ViewReader(self._snapshot.topics)
+
+    @lazy_property
+    def _rooms(self) -> Rooms:
+        return Rooms.of(self._snapshot)
 
     def views_of(self, group: Group) -> GroupViews:
         """Return the views of a group; nothing is computed."""
@@ -67,7 +76,8 @@ class GroupsWithViews:
             for unit in self._units[group.name]:
                 unit.unknown = why or self.unknown.why("routes", unit.topic)
         units = chain.from_iterable(self._units[group.name] for group in new)
-        divide(chain.from_iterable(unit.views for unit in units), self._rooms)
+        if new:
+            divide(chain.from_iterable(unit.views for unit in units), self._rooms)
 
 
 def laid_groups(known: Known) -> GroupsWithViews:

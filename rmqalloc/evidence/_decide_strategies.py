@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
-from functools import lru_cache, partial
+from functools import cache, lru_cache, partial
 from typing import Any, NamedTuple
 
 from rmqalloc.dataclass import dataclass
@@ -141,7 +141,7 @@ class _Claims:
     """
 
     def __init__(self, snapshot: Snapshot) -> None:
-        self._rooms = Rooms.of(snapshot)
+        self._rooms = cache(partial(Rooms.of, snapshot))
         self._of_silent: dict[tuple[str | None, str, bool], _Claim] = {}
 
     def of(self, group: Group) -> _Claim:
@@ -153,7 +153,7 @@ class _Claims:
         return self._of_silent[key]
 
 
-def _claim(group: Group, rooms: Rooms) -> _Claim:
+def _claim(group: Group, rooms: Callable[[], Rooms]) -> _Claim:
     """Return the claim on a group: stated, else reported, else assumed."""
     reported = Counter(client.strategy for client in group.clients if client.strategy is not None)
     if group.strategy is not None:
@@ -180,7 +180,7 @@ def _claim(group: Group, rooms: Rooms) -> _Claim:
         doubt = f"its clients do not agree: {_said(reported)}" if len(reported) > 1 else None
     else:
         unfounded = f"nothing shows which strategy its clients use; {DEFAULT_STRATEGY} is RocketMQ's default"
-        tried = candidates(rooms, dialect_of_all(group))
+        tried = candidates(rooms(), dialect_of_all(group))
         return _Claim(Method(DEFAULT_STRATEGY), "assumed", tried, None, unfounded)
     doubt = doubt or _otherwise(group, method)
     method, unclear = _with_nodes(_of_all(group, method), source, group)
@@ -272,11 +272,12 @@ def _known(snapshot: Snapshot, found: Sequence[tuple[Group, _Claim]]) -> Iterato
     """Yield groups with their strategies, after the claims have been compared with the known
     owners.
     """
-    rooms, reader = Rooms.of(snapshot), OwnedReader(snapshot.topics)
+    reader = OwnedReader(snapshot.topics)
     groups = {group.name: group for group, _ in found}
     claims = {group.name: claim for group, claim in found}
     owned = {name: reader.of(group) for name, group in groups.items()}
     owned = {name: queues for name, queues in owned.items() if queues.owners}
+    rooms = Rooms.of(snapshot) if owned else Rooms({}, {})
     claimed = [claims[name].tried for name in owned]
     fits = dict(zip(owned, fits_of([*owned.values()], claimed, rooms), strict=True))
     # If no claimed strategy explains all owners, the others are tried for the message.

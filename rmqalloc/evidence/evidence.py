@@ -165,15 +165,15 @@ def evidence_of(
     ['h']
     """
     is_wanted = matcher(tuple(groups))
-    routes = {topic.name: topic for topic in snapshot.topics}
-    cut = all_cut_names(routes.values())
+    cut = all_cut_names(snapshot.topics)
+    routes = {topic.name: topic for topic in snapshot.topics if cut or snapshot.errors}
     unknown, differing = Unknowns(snapshot), differing or {}
     age = age_of(taken_at(snapshot), (now or datetime.now(UTC)).timestamp())
     rows = []
     for group in snapshot.groups:
         if not is_wanted(group.name):
             continue
-        names = group.subscriptions if cut or snapshot.errors else ()
+        names = group.subscriptions if routes else ()
         topics = [routes[name] for name in names if name in routes]
         params = group.strategy_params
         row = (

@@ -23,6 +23,7 @@ from rmqalloc.evidence.method import Method, Rooms
 from rmqalloc.fleet import Fleet
 from rmqalloc.fleet.columns import offsets_of, ranges
 from rmqalloc.fleet.fleet import units_alone
+from rmqalloc.lazy import lazy_property
 from rmqalloc.model import MAX_QUEUES, MessageQueue
 from rmqalloc.snapshot.snapshot import Group, Topic
 from rmqalloc.strategies import STRATEGIES, sort_client_ids, sort_queues
@@ -206,8 +207,12 @@ class OwnedReader:
     """
 
     def __init__(self, topics: Iterable[Topic]) -> None:
-        self._routes = {topic.name: topic for topic in topics}
+        self._topics = topics
         self._queues: dict[str, tuple[tuple[MessageQueue, ...], frozenset[MessageQueue]]] = {}
+
+    @lazy_property
+    def _routes(self) -> dict[str, Topic]:
+        return {topic.name: topic for topic in self._topics}
 
     def _queues_of(self, name: str) -> tuple[tuple[MessageQueue, ...], frozenset[MessageQueue]]:
         """Return the queues of a topic in Java's order; none if they are too many."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
+from operator import attrgetter
 
 from rmqalloc.snapshot.snapshot import Topic, TopicBroker
 
@@ -31,6 +32,8 @@ def all_cut_names(topics: Collection[Topic]) -> dict[str, list[str]]:
     """Return `cut_names` of topics that have some, by topic."""
     some = {id(one.brokers): one for one in topics}  # topics share brokers
     cut = {key for key, one in some.items() if cut_brokers(one.brokers)}
+    if not cut and MAX_TOPIC not in set(map(len, map(attrgetter("name"), topics))):
+        return {}
     return {
         one.name: cut_names(one)
         for one in topics

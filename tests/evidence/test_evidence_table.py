@@ -147,6 +147,12 @@ def test_names_as_long_as_mqadmin_prints_may_be_cut():
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize(("topic", "broker"), [("t" * 64, "b"), ("t", "b" * 32)])
+def test_a_single_long_name_may_be_cut(topic, broker):
+    whole = snapshot(group("g", topic), topics=(Topic(topic, (TopicBroker(broker, 1),)),))
+    assert column("may_be_cut", whole) == [[name for name in (topic, broker) if len(name) > 1]]
+
+
 def test_notes_join_groups_that_are_alike():
     whole = snapshot(*(group(f"g{i}", strategy=None) for i in range(5)), group("h"), topics=())
     assert list(evidence_lines(with_strategies(whole))) == [

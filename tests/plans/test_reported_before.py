@@ -157,6 +157,15 @@ def test_before_and_differs_are_those_of_every_client_on_its_own(owned, names, i
     }
 
 
+def test_queues_that_differ_are_counted_of_the_chosen_groups_alone():
+    groups = [
+        Group(name, ("orders",), clients((0, 1), (2, 3)), strategy="AVG", strategy_source="given")
+        for name in "gh"
+    ]
+    whole = snapshot(*groups, topics=(topic(a=4),))
+    assert differing_queues(Known.of(whole, ["h"])) == {"h": 0}
+
+
 def test_a_broker_that_is_not_readable_has_no_queues():
     one = topic(a=4)
     two = replace(one, brokers=(*one.brokers, TopicBroker("b", 4, perm=2)))

@@ -62,13 +62,11 @@ def signs_of(
     owners = computed_owners([groups[at] for at in plain], snapshot.topics)
     for at, found in zip(plain, owners.signs if owners is not None else (), strict=True):
         signs[at] |= found
-    return GroupSigns(signs, owners if with_owners else None)
+    return GroupSigns(signs, owners)
 
 
 class GroupSigns(NamedTuple):
-    """Signs of groups, and the owners of those that may be ordinary, if these were asked for and
-    there are any.
-    """
+    """Signs of groups, and the owners of those that may be ordinary, if any are computed."""
 
     signs: list[int]
     owners: ComputedOwners | None

@@ -101,8 +101,8 @@ class SignedGroups:
     ----------
     all : sequence of SignedGroup
     owners : ComputedOwners or None
-        Who owns what in ordinary groups, and in others that might have been; None if there are
-        none, or if these were not asked for.
+        Who owns what in ordinary groups, and in others that might have been, where that is
+        computed; None if it is of none.
     """
 
     def __init__(

@@ -10,13 +10,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from operator import itemgetter
 from typing import Any, ClassVar
 
 import pyarrow as pa
 
 from rmqalloc.audit._check import findings_of
-from rmqalloc.audit._owner_signs import ComputedOwners
+from rmqalloc.audit._owner_signs import computed_owners
 from rmqalloc.audit._signed_groups import ChosenGroups, SignedGroup, chosen_groups
 from rmqalloc.audit._written import readable_counts
 from rmqalloc.audit.finding import SEVERITIES
@@ -33,7 +32,7 @@ from rmqalloc.results import compute as pc
 from rmqalloc.results.renderer import order_of
 from rmqalloc.results.schemas import columns, table_of
 from rmqalloc.snapshot.matching import ALL
-from rmqalloc.snapshot.snapshot import Snapshot
+from rmqalloc.snapshot.snapshot import Group, Snapshot
 from rmqalloc.snapshot.unknown import Unknowns
 
 GROUP_LIST_SCHEMA = columns(
@@ -48,9 +47,17 @@ GROUP_LIST_SCHEMA = columns(
 )
 """Columns of `GroupList.groups`."""
 
-_NO_FINDINGS: Mapping[str, int] = {f"{severity}s": 0 for severity in SEVERITIES}
-_BLANK = {**dict.fromkeys(GROUP_LIST_SCHEMA.names), "unread": 0, **_NO_FINDINGS}
-_NOTHING: Mapping[str, Any] = {}
+_SEVERITIES = [f"{severity}s" for severity in SEVERITIES]
+_IN_ORDER = (
+    *("consumer_group", "n_clients", "n_topics", "n_queues", "messages"),
+    *("strategy", "strategy_source", *OwnerFigures._fields, "worst", *_SEVERITIES),
+    *("unread", "not_known"),
+)
+_ROWS = pa.schema(map(GROUP_LIST_SCHEMA.field, _IN_ORDER))
+"""The same columns in the order in which rows are made."""
+
+_NO_FINDINGS = (None, *(0 for _ in SEVERITIES))
+_NO_FIGURES = (None,) * len(OwnerFigures._fields)
 _DECIDING = frozenset(("clients", "subscriptions", "routes"))
 """Kinds of facts without which who owns what is not computed."""
 
@@ -118,25 +125,32 @@ def group_list(
 
 @no_collection()
 def _listed(known: Known, groups: Sequence[str], topics: Sequence[str]) -> GroupList:
-    chosen = chosen_groups(known, groups, topics, with_owners=True)
+    chosen = chosen_groups(known, groups, topics)
     findings = findings_of(known, chosen)
     lacking = not_known_kinds(chosen.all, known.snapshot, chosen.has_topic)
-    sources = (_strategies(findings), _unread(known.snapshot, chosen), _counts(findings))
-    owned, n_queues = _owned(known.snapshot, chosen), _queue_counts(known.snapshot)
-    rows, in_order = [], itemgetter(*GROUP_LIST_SCHEMA.names)
+    n_queues = _queue_counts(known.snapshot)
+    owned = _owned(known.snapshot, chosen, n_queues)
+    strategies, counts = _strategies(findings), _counts(findings)
+    unread, rows = _unread(known.snapshot, chosen), []
     for signed in chosen.all:
         name = signed.group.name
         missing = lacking.get(name, [])
-        row = {**_BLANK, "consumer_group": name, "not_known": missing}
-        row |= _facts(signed, chosen, n_queues, missing)
-        for source in sources:
-            row |= source.get(name, _NOTHING)
-        if _DECIDING.isdisjoint(missing):
-            row |= owned.get(name, _NOTHING)
+        strategy, source = strategies.get(name, (None, None))
         if not signed.is_ordinary and (sharing := sharing_of(signed.group)) is not None:
-            row["strategy"] = sharing.name
-        rows.append(in_order(row))
-    table = table_of(rows, GROUP_LIST_SCHEMA)
+            strategy = sharing.name
+        is_decided = _DECIDING.isdisjoint(missing)
+        row = (
+            name,
+            *_facts(signed, chosen, n_queues, missing),
+            strategy,
+            source,
+            *(owned.get(name, _NO_FIGURES) if is_decided else _NO_FIGURES),
+            *counts.get(name, _NO_FINDINGS),
+            unread.get(name, 0),
+            missing,
+        )
+        rows.append(row)
+    table = table_of(rows, _ROWS).select(GROUP_LIST_SCHEMA.names)
     return GroupList(pc.take(table, worst_first(table)), findings)
 
 
@@ -181,18 +195,20 @@ def _facts(
     chosen: ChosenGroups,
     n_queues: Mapping[str, int],
     missing: Collection[str],
-) -> dict[str, Any]:
-    """Return what the snapshot itself says of a group; null where a kind that is missing decides."""
-    topics = [topic for topic in signed.topics if chosen.counts_topic(topic)]
+) -> tuple[int | None, ...]:
+    """Return what the snapshot itself says of a group, from clients to lag; None where a kind that
+    is missing decides.
+    """
+    topics = list(filter(chosen.counts_topic, signed.topics))
     clients = signed.group.clients if signed.is_ordinary else signed.audited.clients
     has_topics = "subscriptions" not in missing
     has_queues = has_topics and "routes" not in missing
-    return {
-        "n_clients": None if "clients" in missing else len(clients),
-        "n_topics": len(topics) if has_topics else None,
-        "n_queues": sum([n_queues.get(topic, 0) for topic in topics]) if has_queues else None,
-        "messages": None if "lags" in missing else _messages(signed, chosen),
-    }
+    return (
+        None if "clients" in missing else len(clients),
+        len(topics) if has_topics else None,
+        sum([n_queues.get(topic, 0) for topic in topics]) if has_queues else None,
+        None if "lags" in missing else _messages(signed, chosen),
+    )
 
 
 def _messages(signed: SignedGroup, chosen: ChosenGroups) -> int | None:
@@ -207,11 +223,13 @@ def _messages(signed: SignedGroup, chosen: ChosenGroups) -> int | None:
     return sum(known) if known else None
 
 
-def _owned(snapshot: Snapshot, chosen: ChosenGroups) -> dict[str, dict[str, Any]]:
+def _owned(
+    snapshot: Snapshot, chosen: ChosenGroups, n_queues: Mapping[str, int]
+) -> dict[str, OwnerFigures]:
     """Return the figures of who owns what, of groups of which they are known: those of ordinary
     groups are computed for all of them at once.
     """
-    found = {} if chosen.owners is None else _of_ordinary(chosen, chosen.owners)
+    found = _of_ordinary(snapshot, chosen, n_queues) if chosen.is_of_all_topics else {}
     unknown = Unknowns(snapshot)
     is_any_silent = any(broker.is_silent for broker in snapshot.brokers)
     for signed in chosen.all:
@@ -225,46 +243,59 @@ def _owned(snapshot: Snapshot, chosen: ChosenGroups) -> dict[str, dict[str, Any]
             figures = figures_of(signed.audited.states, topics)
             if figures is not None:
                 found[name] = figures
-    return {name: figures._asdict() for name, figures in found.items()}
-
-
-def _of_ordinary(chosen: ChosenGroups, owners: ComputedOwners) -> dict[str, OwnerFigures]:
-    """Return the figures of groups in which each queue has one owner, over all their topics."""
-    if not chosen.is_of_all_topics:
-        return {}
-    found = owners.figures()
-    known = (
-        signed.group.name
-        for signed in chosen.all
-        if signed.is_ordinary and (signed.doubt is None or signed.reports_owners)
-    )
-    return {name: found[name] for name in known if name in found}
-
-
-def _strategies(findings: Findings) -> dict[str, dict[str, Any]]:
-    if findings.evidence is None:
-        return {}
-    rows = findings.evidence.groups.select(["consumer_group", "strategy", "source"]).to_pylist()
-    return {
-        row["consumer_group"]: {"strategy": row["strategy"], "strategy_source": row["source"]}
-        for row in rows
-    }
-
-
-def _counts(findings: Findings) -> dict[str, dict[str, Any]]:
-    """Return the findings of each group by severity, and the rule of the first, which is the most
-    severe.
-    """
-    found: dict[str, dict[str, Any]] = {}
-    for finding in findings:
-        row = found.setdefault(finding.consumer_group, {"worst": finding.rule, **_NO_FINDINGS})
-        row[f"{finding.severity}s"] += 1
     return found
 
 
-def _unread(snapshot: Snapshot, chosen: ChosenGroups) -> dict[str, dict[str, int | None]]:
-    """Return how many queues nobody reads; null where it is known of none, and of some it is not
-    known.
+def _of_ordinary(
+    snapshot: Snapshot, chosen: ChosenGroups, n_queues: Mapping[str, int]
+) -> dict[str, OwnerFigures]:
+    """Return the figures of groups in which each queue has one owner, over all their topics.
+
+    Where signs needed no owners, these follow from numbers of clients and queues alone: they are
+    computed once for all groups with the same.
+    """
+    figures = {} if chosen.owners is None else chosen.owners.figures()
+    found = dict[str, OwnerFigures]()
+    alike = dict[tuple[Any, ...], list[Group]]()
+    for signed in chosen.all:
+        group = signed.group
+        if not signed.is_ordinary or (signed.doubt is not None and not signed.reports_owners):
+            continue
+        if group.name in figures:
+            found[group.name] = figures[group.name]
+        else:
+            sizes = sorted([n_queues.get(topic, 0) for topic in {*group.subscriptions}])
+            alike.setdefault((group.strategy, len(group.clients), *sizes), []).append(group)
+    owners = computed_owners([some[0] for some in alike.values()], snapshot.topics)
+    figures = {} if owners is None else owners.figures()
+    for first, *others in alike.values():
+        if first.name in figures:
+            found |= dict.fromkeys((group.name for group in (first, *others)), figures[first.name])
+    return found
+
+
+def _strategies(findings: Findings) -> dict[str, tuple[str | None, str | None]]:
+    if findings.evidence is None:
+        return {}
+    groups = findings.evidence.groups
+    columns = (groups[name].to_pylist() for name in ("consumer_group", "strategy", "source"))
+    return {name: (strategy, source) for name, strategy, source in zip(*columns, strict=True)}
+
+
+def _counts(findings: Findings) -> dict[str, list[Any]]:
+    """Return the rule of the first finding of each group, which is the most severe, and the
+    findings by severity.
+    """
+    found: dict[str, list[Any]] = {}
+    for finding in findings:
+        row = found.setdefault(finding.consumer_group, [finding.rule, *(0 for _ in SEVERITIES)])
+        row[1 + SEVERITIES.index(finding.severity)] += 1
+    return found
+
+
+def _unread(snapshot: Snapshot, chosen: ChosenGroups) -> dict[str, int | None]:
+    """Return how many queues nobody reads, of groups of which that is in question; None where it is
+    known of none, and of some it is not known.
     """
     counts: dict[str, Counter[str]] = {}
     open_groups = [signed for signed in chosen.all if not signed.reads_all]
@@ -273,6 +304,5 @@ def _unread(snapshot: Snapshot, chosen: ChosenGroups) -> dict[str, dict[str, int
         of_group = counts.setdefault(str(answer.consumer_group), Counter())
         of_group[answer.state] += len(answer.queues)
     return {
-        name: {"unread": n["unread"] if n["unread"] or not n["unknown"] else None}
-        for name, n in counts.items()
+        name: n["unread"] if n["unread"] or not n["unknown"] else None for name, n in counts.items()
     }

@@ -27,17 +27,8 @@ from rmqalloc.strategies.by_name import class_of
 _LIGHT = (RETRY_PREFIX, LMQ_PREFIX)
 """Topics that need not have a route."""
 
+_ID = attrgetter("client_id")
 _KIND = attrgetter("strategy", "virtual_nodes", "language", "version")
-_REPORTED = attrgetter(
-    "strategy",
-    "virtual_nodes",
-    "language",
-    "version",
-    "subscriptions",
-    "owned",
-    "filters",
-)
-_NOTHING = (None,) * 7
 
 _NEEDED = [kind for kind in KINDS if kind != "lags"]
 """Kinds of facts that decide who owns what."""
@@ -90,10 +81,8 @@ class _Reading:
 
     def of_group(self, group: Group) -> int:
         """Return the signs of a group, but for those of who owns what."""
-        found = self._of_all
-        # Most clients of a file report nothing.
-        reporting = [client for client in group.clients if _REPORTED(client) != _NOTHING]
-        topics = {*group.subscriptions}.union(*(client.subscriptions or () for client in reporting))
+        found, reporting = self._of_all, _reporting(group.clients)
+        topics = {*group.subscriptions}.union(*[client.subscriptions or () for client in reporting])
         retry = RETRY_PREFIX + group.name
         if retry in self._routes and retry not in topics:
             found |= self._signs_of_topic(retry) | Sign.ROUTES
@@ -126,12 +115,14 @@ class _Reading:
         """Return whether it is certain, without computing them, that every queue of an ordinary
         group has an owner and every client a queue.
         """
-        ids = "".join(group.client_ids)
+        ids, n_clients = "".join(map(_ID, group.clients)), len(group.clients)
         is_sure = ids.isascii() and len(ids) <= MAX_TEXT_BYTES  # no id that is refused
         if found & (Sign.OWNED | Sign.ROUTES) or not (is_sure and self._method(group).is_even):
             return False
-        topics = (name for name in group.subscriptions if not name.startswith(RETRY_PREFIX))
-        return any(self._n_queues.get(name, 0) >= len(group.clients) for name in topics)
+        for name in group.subscriptions:
+            if self._n_queues.get(name, 0) >= n_clients and not name.startswith(RETRY_PREFIX):
+                return True
+        return False
 
     def _of_clients(self, group: Group, reporting: Sequence[Client], reads_more: bool) -> int:
         """Return the signs of clients that divide the queues."""
@@ -140,13 +131,13 @@ class _Reading:
             reads_more
             or differ(group)
             or group.server_assignment is not None
-            or not all(group.client_ids)
+            or not all(map(_ID, group.clients))
         )
         if is_odd or not method.is_plain:
             found |= Sign.VIEWS
         if reporting and len(set(map(_KIND, group.clients))) > 1:
             found |= Sign.KINDS
-        n_reporting = sum(client.owned is not None for client in reporting)
+        n_reporting = len([client for client in reporting if client.owned is not None])
         if n_reporting:
             found |= Sign.OWNED
             if n_reporting < len(group.clients) or group.strategy_explains != 1.0:
@@ -184,6 +175,17 @@ class _Reading:
             self._most_queues = max(made.n_queues, self._most_queues)
         signs, self._n_queues[name] = self._of_brokers[key]
         return found | signs | (Sign.ROUTES if len(name) == MAX_TOPIC else NONE)
+
+
+def _reporting(clients: Sequence[Client]) -> Sequence[Client]:
+    """Return the clients that report something: of a file most report nothing."""
+    return [
+        client
+        for client in clients
+        if (client.strategy, client.virtual_nodes, client.language) != (None, None, None)
+        or (client.version, client.subscriptions, client.owned) != (None, None, None)
+        or client.filters is not None
+    ]
 
 
 class _BrokerSigns(NamedTuple):

@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from functools import cache, lru_cache, partial
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 from rmqalloc.dataclass import dataclass
@@ -23,8 +24,8 @@ from rmqalloc.evidence.client_method import (
     divide_otherwise,
     divides,
     is_served,
-    kinds_of,
     method_of_group,
+    reporting,
     spoken,
 )
 from rmqalloc.evidence.inferred_strategies import (
@@ -42,6 +43,8 @@ from rmqalloc.strategies.by_name import full_name, is_same, lacks_inner, outer_n
 from rmqalloc.strategies.consistent_hash import DEFAULT_VIRTUAL_NODES
 from rmqalloc.strategies.dialects import DIALECTS, dialect_of
 from rmqalloc.text import counted, matcher
+
+_OWNED = attrgetter("owned")
 
 
 class _Claim(NamedTuple):
@@ -145,7 +148,7 @@ class _Claims:
         self._of_silent: dict[tuple[str | None, str, bool], _Claim] = {}
 
     def of(self, group: Group) -> _Claim:
-        if kinds_of(group) - {(None, None, None)}:
+        if reporting(group):
             return _claim(group, self._rooms)
         key = group.strategy, repr(group.strategy_params), bool(group.clients)
         if key not in self._of_silent:
@@ -272,9 +275,13 @@ def _known(snapshot: Snapshot, found: Sequence[tuple[Group, _Claim]]) -> Iterato
     """Yield groups with their strategies, after the claims have been compared with the known
     owners.
     """
+    owning = [pair for pair in found if any(map(_OWNED, pair[0].clients))]
+    if not owning:
+        yield from (_resolved(group, claim, None, None) for group, claim in found)
+        return
     reader = OwnedReader(snapshot.topics)
-    groups = {group.name: group for group, _ in found}
-    claims = {group.name: claim for group, claim in found}
+    groups = {group.name: group for group, _ in owning}
+    claims = {group.name: claim for group, claim in owning}
     owned = {name: reader.of(group) for name, group in groups.items()}
     owned = {name: queues for name, queues in owned.items() if queues.owners}
     rooms = Rooms.of(snapshot) if owned else Rooms({}, {})

@@ -111,12 +111,16 @@ def are_plain(group: Group) -> bool:
     """Return whether all clients of a group surely divide by its strategy: those that report
     nothing do.
     """
-    told = [
-        one
-        for one in group.clients
-        if (one.strategy, one.language, one.virtual_nodes) != (None, None, None)
+    return all(is_plain(group, client) for client in reporting(group))
+
+
+def reporting(group: Group) -> list[Client]:
+    """Return the clients of a group that report a strategy, virtual nodes or their language."""
+    return [
+        client
+        for client in group.clients
+        if (client.strategy, client.language, client.virtual_nodes) != (None, None, None)
     ]
-    return all(is_plain(group, one) for one in told)
 
 
 # --- Of a group ---

@@ -22,7 +22,7 @@ _BROKERS = pa.list_(pa.struct([("broker_name", pa.string()), ("read_queue_nums",
 _TEXTS = pa.list_(pa.string())
 _INT32_MAX = 2**31 - 1
 
-_Row = TypeVar("_Row", bound=Sequence[Any])
+T = TypeVar("T")
 
 
 class Units(NamedTuple):
@@ -122,32 +122,38 @@ def _brokers(topics: Iterable[Topic]) -> dict[str, str | None]:
 
 def batch_of(pairs: Sequence[tuple[Group, Topic]]) -> pa.RecordBatch:
     """Return a row for every group and topic; see `units_of`."""
-    groups, topics = [group for group, _ in pairs], [topic for _, topic in pairs]
-    readable_of: dict[int, list[TopicBroker]] = {}
-    for topic in topics:
-        key = id(topic.brokers)  # that many topics share
-        if key not in readable_of:
-            readable_of[key] = [broker for broker in topic.brokers if broker.perm & PERM_READ]
-    readable = [readable_of[id(topic.brokers)] for topic in topics]
-    clients = [group.clients for group in groups]
-    rule_of = {key: _rule(group) for key, group in {id(group): group for group in groups}.items()}
-    rules = [rule_of[id(group)] for group in groups]
+    groups, of_group = _numbered([group for group, _ in pairs])
+    topics = [topic for _, topic in pairs]
+    lists, of_list = _numbered([topic.brokers for topic in topics])  # that many topics share
+    readable = [[broker for broker in some if broker.perm & PERM_READ] for some in lists]
+    clients, rules = [group.clients for group in groups], list(map(_rule, groups))
+
+    def of_groups(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
+        return pc.take(pa.array(values, kind), of_group)
+
     columns: dict[str, pa.Array] = {
-        "consumer_group": pa.array([group.name for group in groups], pa.string()),
+        "consumer_group": of_groups([group.name for group in groups], pa.string()),
         "topic": pa.array([topic.name for topic in topics], pa.string()),
-        "brokers": _arrays(readable, _broker_structs, _BROKERS),
-        "client_ids": _lists(clients, "client_id"),
-        "strategy": pa.array([rule.name for rule in rules], pa.string()),
-        "virtual_nodes": pa.array([rule.virtual_nodes for rule in rules], pa.int64()),
-        "strategy_params": pa.array([rule.params for rule in rules], pa.string()),
+        "brokers": pc.take(pa.array(list(map(_broker_structs, readable)), _BROKERS), of_list),
+        "client_ids": of_groups(_values(clients, "client_id"), _TEXTS),
+        "strategy": of_groups([rule.name for rule in rules], pa.string()),
+        "virtual_nodes": of_groups([rule.virtual_nodes for rule in rules], pa.int64()),
+        "strategy_params": of_groups([rule.params for rule in rules], pa.string()),
     }
-    # Topics of one group have one list of clients.
-    distinct = {id(row): row for row in clients}.values()
-    members = chain.from_iterable(chain[Any](readable_of.values(), distinct))
+    members = chain.from_iterable(chain[Any](readable, clients))
     if any(member.machine_room is not None for member in members):
-        columns["broker_rooms"] = _lists(readable, "machine_room")
-        columns["client_rooms"] = _lists(clients, "machine_room")
+        columns["broker_rooms"] = pc.take(
+            pa.array(_values(readable, "machine_room"), _TEXTS), of_list
+        )
+        columns["client_rooms"] = of_groups(_values(clients, "machine_room"), _TEXTS)
     return pa.RecordBatch.from_pydict(columns)
+
+
+def _numbered(parts: Sequence[T]) -> tuple[list[T], pa.Array]:
+    """Return objects once each, and where each part stands among them."""
+    objects = {id(part): part for part in parts}
+    number = {key: at for at, key in enumerate(objects)}
+    return list(objects.values()), pa.array([number[id(part)] for part in parts], pa.int64())
 
 
 class _Rule(NamedTuple):
@@ -170,23 +176,9 @@ def _rule(group: Group) -> _Rule:
     return _Rule(name, nodes, json.dumps(params, sort_keys=True) if params else None)
 
 
-def _lists(rows: Sequence[Sequence[Client | TopicBroker]], name: str) -> pa.Array:
+def _values(rows: Sequence[Sequence[Client | TopicBroker]], name: str) -> list[list[Any]]:
     attribute = attrgetter(name)
-    return _arrays(rows, lambda row: list(map(attribute, row)), _TEXTS)
-
-
-def _arrays(
-    rows: Sequence[_Row], list_of: Callable[[_Row], list[Any]], kind: pa.DataType
-) -> pa.Array:
-    """Return the lists of rows. Rows of one group share a list of clients, and topics share lists
-    of brokers: each list is read once.
-    """
-    distinct = {id(row): row for row in rows}
-    number = {key: i for i, key in enumerate(distinct)}
-    lists = pa.array(list(map(list_of, distinct.values())), kind)
-    if len(distinct) == len(rows):
-        return lists
-    return pc.take(lists, pa.array([number[id(row)] for row in rows]))
+    return [list(map(attribute, row)) for row in rows]
 
 
 def _broker_structs(brokers: Sequence[TopicBroker]) -> list[dict[str, Any]]:

@@ -13,13 +13,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from itertools import chain
-from operator import attrgetter
 from typing import Any
 
 import pyarrow as pa
 
 from rmqalloc.dataclass import dataclass
-from rmqalloc.evidence.client_method import are_plain, divide_otherwise, method_of
+from rmqalloc.evidence.client_method import are_plain, divide_otherwise, method_of, reporting
 from rmqalloc.evidence.other_dialects import (
     DialectDifferences,
     dialect_to_join,
@@ -38,9 +37,6 @@ from rmqalloc.snapshot.unknown import Unknowns
 from rmqalloc.strategies.dialects import JAVA
 
 Pair = tuple[Group, Topic]
-
-_REPORTED = attrgetter("strategy", "virtual_nodes", "language", "subscriptions")
-_NOTHING = {(None, None, None, None)}
 
 
 @dataclass(frozen=True)
@@ -137,8 +133,8 @@ def differ(group: Group) -> bool:
         return True
     if len({client.client_id for client in clients}) < len(clients):
         return True
-    if set(map(_REPORTED, clients)) == _NOTHING:  # most clients of a file
-        return False
+    if not reporting(group) and {client.subscriptions for client in clients} == {None}:
+        return False  # as most groups of a file
     return _subscribe_otherwise(group) or (not are_plain(group) and divide_otherwise(group))
 
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from rmqalloc.audit._signs import NONE, Sign
 from rmqalloc.evaluation.batch_planning import PlanSpec
 from rmqalloc.evidence.views.reported import WHOLE_BROKER
-from rmqalloc.evidence.views.view_rows import view_units
+from rmqalloc.evidence.views.view_rows import plain_units, view_units
 from rmqalloc.fleet.columns import among, distinct
 from rmqalloc.lazy import lazy_property
 from rmqalloc.model import RETRY_PREFIX
@@ -91,7 +91,10 @@ def computed_owners(groups: Sequence[Group], topics: Sequence[Topic]) -> Compute
         group if group.strategy_doubt is None else replace(group, strategy_doubt=None)
         for group in groups
     )
-    read = view_units(Snapshot(tuple(topics), sure), ALL, ALL)
+    if any(map(_reports, groups)):
+        read = view_units(Snapshot(tuple(topics), sure), ALL, ALL)
+    else:
+        read = plain_units(sure, topics)
     made = numbered(evaluate_views(read, PlanSpec(scenarios=())).states, read.n_units, read.mixed)
     names, is_mixed = read.units.column("topic").to_pylist(), np.zeros(read.batch.num_rows, bool)
     is_mixed[list(read.mixed.unit_of)] = True

@@ -88,6 +88,16 @@ def unit_pairs(
     return Units(pairs, (f"{what}: {named(unreadable)}",) if unreadable else ())
 
 
+def plain_pairs(groups: Iterable[Group], topics: Iterable[Topic]) -> list[tuple[Group, Topic]]:
+    """Return the same of groups whose clients subscribe to nothing else than their group does."""
+    readable, pairs = _Readable(), list[tuple[Group, Topic]]()
+    routes = {topic.name: topic for topic in topics if readable.has_queues(topic)}
+    for group in groups:
+        names = dict.fromkeys(group.subscriptions)
+        pairs += [(group, routes[name]) for name in names if name in routes]
+    return pairs
+
+
 def _topics_of(group: Group, routes: Mapping[str, Topic], with_retry: bool) -> list[Topic]:
     """Return topics of a group; those without a route have no brokers."""
     names = group.all_subscriptions

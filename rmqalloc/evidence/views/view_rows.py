@@ -32,7 +32,7 @@ from rmqalloc.evidence.views.unit_views import SlotsByQueue, UnitViews
 from rmqalloc.evidence.views.view import View
 from rmqalloc.evidence.views.without_owners import Sharing, as_read, sharing_of
 from rmqalloc.snapshot.snapshot import Client, Group, Snapshot, Topic, TopicBroker
-from rmqalloc.snapshot.units import batch_of, unit_pairs
+from rmqalloc.snapshot.units import batch_of, plain_pairs, unit_pairs
 from rmqalloc.snapshot.unknown import Unknowns
 from rmqalloc.strategies.dialects import JAVA
 
@@ -119,6 +119,14 @@ def view_units(
             reading.add(row, even_if_plain=joins or is_shared, with_reported=otherwise)
     batch = batch_of([*reading.units, *reading.more])
     return ViewUnits(batch, len(pairs), reading.rows, reading.dialects, warnings)
+
+
+def plain_units(groups: Iterable[Group], topics: Iterable[Topic]) -> ViewUnits:
+    """Read groups that do not `differ`, divide their queues, and report no owners: every unit has
+    its main view alone.
+    """
+    pairs = plain_pairs(groups, topics)
+    return ViewUnits(batch_of(pairs), len(pairs), MixedRows(), {}, ())
 
 
 def differ(group: Group) -> bool:

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from hypothesis_budget import examples
 
 import rmqalloc
-from rmqalloc.audit import check_snapshot, current_owners, group_list
+from rmqalloc.audit import check_snapshot, current_owners, group_list, group_table
+from rmqalloc.audit._owner_signs import computed_owners
 from rmqalloc.audit.group_table_text import group_lines
 from rmqalloc.model import RETRY_PREFIX, MessageQueue
 from rmqalloc.snapshot.matching import NoMatchError
@@ -279,3 +280,34 @@ def test_a_silent_broker_hides_the_figures_of_an_ordinary_group(is_silent, idle)
     broker = Broker("b", "10.0.0.1:10911", is_silent=is_silent)
     cluster = Snapshot((Topic("T", (TopicBroker("b", 4),)),), (made,), brokers=(broker,))
     assert group_list(cluster).groups["idle"].to_pylist() == [idle]
+
+
+def test_groups_of_one_shape_have_the_figures_that_each_has_alone():
+    topics = topic("T", a=4), topic("U", a=2, b=2), topic("V", a=7), topic("%RETRY%r", a=5)
+    read = (("T",), ("T", "T"), ("T", "U"), ("U", "T"), ("T", "V"), ("V",), ("T", "%RETRY%r"))
+    read += ("T", "T", "V"), ("T", "U", "V")
+    groups = []
+    for number, names in enumerate(read):
+        for strategy in ("AVG", "AVG_BY_CIRCLE"):
+            for n_clients in (1, 3, 4):
+                ids = [f"c{number}-{client}" for client in range(n_clients)]
+                name = f"{strategy} {number} {n_clients}"
+                groups.append(group(*ids, name=name, subscriptions=names, strategy=strategy))
+    together = by_name(group_list(snapshot(*groups, topics=topics)))
+    for one in groups:
+        assert together[one.name] == by_name(group_list(snapshot(one, topics=topics)))[one.name]
+    assert len({row["skew"] for row in together.values()}) > 5
+
+
+def test_owners_are_computed_once_for_groups_of_one_shape(monkeypatch):
+    computed = []
+
+    def recorded(groups, topics):
+        computed.append([one.name for one in groups])
+        return computed_owners(groups, topics)
+
+    monkeypatch.setattr(group_table, "computed_owners", recorded)
+    made = [group(f"a{i}", f"b{i}", name=f"g{i}") for i in range(9)]
+    found = group_list(snapshot(*made, group("a", "b", "c", name="h"))).groups
+    assert computed == [["g0", "h"]]
+    assert found["skew"].to_pylist() == [1.125, *[1.0] * 9]

@@ -172,11 +172,13 @@ def owning(*owned):
             ),
             Sign.UNKNOWN,
         ),
+        (with_group(clients=(C1, replace(C2, filters={"orders": Filter("a")}))), Sign.FILTERS),
         (owning(*HALVES), Sign.OWNED),
         (owning(*HALVES[::-1]), Sign.OWNED | Sign.OWNERS | Sign.DOUBT),
         (owning(HALVES[0], None), Sign.OWNED | Sign.OWNERS),
         (owning(HALVES[0], HALVES[1][1:]), Sign.OWNED | Sign.OWNERS),
         (owning(HALVES[0], HALVES[0][:1] + HALVES[1]), Sign.OWNED | Sign.OWNERS),
+        (owning(HALVES[0] * 2, HALVES[1]), Sign.OWNED | Sign.OWNERS),
     ],
 )
 def test_each_sign_is_of_what_its_name_says(snapshot, wanted):

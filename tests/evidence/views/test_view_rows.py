@@ -7,9 +7,10 @@ from audited import TOPIC
 from state_cases import CASES, by_queue, cluster
 
 from rmqalloc.evidence import Known
-from rmqalloc.evidence.views.view_rows import differ, view_units
+from rmqalloc.evidence.views.view_rows import differ, plain_units, view_units
 from rmqalloc.evidence.views.without_owners import Sharing, sharing_of
 from rmqalloc.snapshot.matching import ALL
+from rmqalloc.snapshot.snapshot import Client, Group, Snapshot, Topic, TopicBroker
 
 PLAIN = (
     "nobody",
@@ -144,3 +145,18 @@ DIFFER = {
 @pytest.mark.parametrize("case", DIFFER)
 def test_whether_clients_of_a_group_may_have_other_views(case):
     assert differ(CASES[case].groups[0]) == DIFFER[case]
+
+
+def test_plain_groups_have_the_same_rows_without_their_views():
+    brokers = TopicBroker("a", 4), TopicBroker("b", 2)
+    topics = Topic("T", brokers), Topic("U", brokers[:1]), Topic("none", (TopicBroker("a", 0),))
+    clients = Client("c2", machine_room="x"), Client("c1", subscriptions=("T", "U"))
+    groups = (
+        Group("h", ("U", "absent", "none", "T", "U"), clients, strategy="CONSISTENT_HASH"),
+        Group("g", ("T",), clients[:1], strategy="AVG", strategy_params={"dialect": "GO"}),
+        Group("reads nothing", ("none",), clients[:1]),
+    )
+    plain, viewed = plain_units(groups, topics), view_units(Snapshot(topics, groups), ALL, ALL)
+    assert plain.batch.equals(viewed.batch)
+    assert plain.batch["topic"].to_pylist() == ["U", "T", "T"]
+    assert (plain.n_units, plain.mixed, plain.dialects) == (3, viewed.mixed, viewed.dialects)

@@ -89,7 +89,7 @@ def unit_pairs(
 
 
 def plain_pairs(groups: Iterable[Group], topics: Iterable[Topic]) -> list[tuple[Group, Topic]]:
-    """Return the same of groups whose clients subscribe to nothing else than their group does."""
+    """Return pairs of groups whose clients all subscribe to the topics of their group alone."""
     readable, pairs = _Readable(), list[tuple[Group, Topic]]()
     routes = {topic.name: topic for topic in topics if readable.has_queues(topic)}
     for group in groups:

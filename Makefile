@@ -233,7 +233,7 @@ browser: install $(VENV)/site-tools
 
 BENCH := build/bench.json
 bench: install
-	$(PYTEST) benchmarks --benchmark-only -q --benchmark-json=$(BENCH) && $(BIN)/python benchmarks/table.py $(BENCH) --docs benchmarks/results.md && $(BIN)/python benchmarks/chart.py
+	$(PYTEST) benchmarks --benchmark-only -q --benchmark-json=$(BENCH) && $(BIN)/python benchmarks/table.py $(BENCH) --docs benchmarks/results.md && PYTHONPATH=benchmarks $(BIN)/python benchmarks/chart.py
 bench-quick: install
 	$(PYTEST) benchmarks --quick --benchmark-only -q --benchmark-json=$(BENCH) && $(BIN)/python benchmarks/table.py $(BENCH)
 	$(CLIFFS) --quick
@@ -247,7 +247,7 @@ cliffs: install
 # Whole commands and kernels beside what a person would run instead, in turns; answers are compared first.
 COMMANDS := PYTHONPATH=benchmarks $(BIN)/python -m commands
 commands: install
-	$(COMMANDS) --docs docs/benchmarks.md && $(BIN)/python benchmarks/chart.py
+	$(COMMANDS) --docs docs/benchmarks.md && PYTHONPATH=benchmarks $(BIN)/python benchmarks/chart.py
 # The ratios that make bench-quick judges by, of this kind of processor: on a quiet machine.
 medians: install
 	$(COMMANDS) --medians

@@ -1,15 +1,14 @@
 """Processes in turns: the wall and CPU time and the memory of each, and ratios of them."""
 
-import os
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from statistics import median
 from typing import NamedTuple
 
 PROGRAMS = Path(__file__).parent / "programs"
+LAUNCH = Path(__file__).with_name("launch.py")
 RMQALLOC = ("-m", "rmqalloc")
 ROUNDS = 3
 """Rounds of a quick ratio; the least CPU time of each contender counts."""
@@ -108,21 +107,9 @@ def run(arguments: Sequence[str]) -> Run:
     SystemExit
         If it fails.
     """
-    environment = {**os.environ}
-    environment.pop("PYTHONDONTWRITEBYTECODE", None)  # each run would compile its modules again
-    began = time.perf_counter()
-    process = subprocess.Popen(
-        [sys.executable, *arguments],
-        env=environment,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    assert process.stderr is not None
-    said = process.stderr.read()
-    _, status, used = os.wait4(process.pid, 0)
-    wall = time.perf_counter() - began
-    process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode:
-        sys.exit(f"{' '.join(arguments)} ends with {process.returncode}: {said[-2000:]}")
-    return Run(wall, used.ru_utime + used.ru_stime, used.ru_maxrss / 1024)
+    launch = [sys.executable, "-I", "-S", str(LAUNCH), sys.executable, *arguments]
+    done = subprocess.run(launch, capture_output=True, text=True, check=True)
+    status, wall, cpu, kibibytes = map(float, done.stdout.split())
+    if status:
+        sys.exit(f"{' '.join(arguments)} ends with {status:.0f}: {done.stderr[-2000:]}")
+    return Run(wall, cpu, kibibytes / 1024)

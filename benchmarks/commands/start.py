@@ -13,7 +13,7 @@ _COMMANDS = {
     "show": [*RMQALLOC, "show", "-f", "example:seed"],
     "check": [*RMQALLOC, "check", "-f", "example:seed"],
 }
-_OURS = "import numpy, rmqalloc"
+_OURS = "from rmqalloc import Fleet, strategy"
 
 
 def heats(size: int, folder: Path) -> Iterator[Heat]:

@@ -169,8 +169,10 @@ def reach_of(
         names = chain.from_iterable(set(group.subscriptions) for group in groups)
         return [routes[name] for name in names if name in routes]
 
-    open_groups = (signed for signed in looked_at if not signed.reads_all)
-    return Reach(partial(make, looked_at), partial(make, open_groups), whole)
+    def make_open() -> Iterator[Answer]:
+        return make(signed for signed in looked_at if not signed.reads_all)
+
+    return Reach(partial(make, looked_at), make_open, whole)
 
 
 def queue_ranges(queues: Iterable[MessageQueue]) -> Iterator[str]:

@@ -154,6 +154,8 @@ _SETS = {
     f"np.{name}" for name in ("unique", "isin", "setdiff1d", "intersect1d", "union1d", "setxor1d")
 }
 
+_ACERO_AHEAD = ("import pyarrow.acero", 'import_ahead("pyarrow.acero")')
+
 
 def imports_when_asked(source):
     """Whether a module calls what imports something when first called, and does not import that
@@ -165,7 +167,8 @@ def imports_when_asked(source):
     called = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call)]
     names = {ast.unparse(call.func) for call in called if not call.keywords}
     groups = any(name.endswith(".group_by") for name in (ast.unparse(call.func) for call in called))
-    return bool(names & _SETS) or (groups and "\nimport pyarrow.acero" not in source)
+    is_ahead = any(f"\n{line}" in source for line in _ACERO_AHEAD)
+    return bool(names & _SETS) or (groups and not is_ahead)
 
 
 @pytest.mark.parametrize(
@@ -176,6 +179,7 @@ def imports_when_asked(source):
         (False, "np.unique(\n    of(rows)[f(g(1))], return_index=True\n)"),
         (True, "import pyarrow as pa\ntable.group_by(keys)"),
         (False, "import pyarrow as pa\nimport pyarrow.acero\ntable.group_by(keys)"),
+        (False, 'import_ahead(\n)\nimport_ahead("pyarrow.acero")\ntable.group_by(keys)'),
     ],
 )
 def test_the_rule_sees_what_imports_when_asked(asks, source):

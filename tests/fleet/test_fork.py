@@ -179,7 +179,7 @@ def imports_when_asked(source):
         (False, "np.unique(\n    of(rows)[f(g(1))], return_index=True\n)"),
         (True, "import pyarrow as pa\ntable.group_by(keys)"),
         (False, "import pyarrow as pa\nimport pyarrow.acero\ntable.group_by(keys)"),
-        (False, 'import_ahead(\n)\nimport_ahead("pyarrow.acero")\ntable.group_by(keys)'),
+        (False, 'import pyarrow as pa\nimport_ahead("pyarrow.acero")\ntable.group_by(keys)'),
     ],
 )
 def test_the_rule_sees_what_imports_when_asked(asks, source):

@@ -36,6 +36,10 @@ NOT_IMPORTED = {
 UNPICKLE = {
     "spark_udfs.sent": "what PySpark has pickled on the driver, in a worker that unpickles it anyway"
 }
+COMPILES = {
+    "rmqalloc.dataclass": ({"exec"}, "names of fields of classes of the package"),
+    "rmqalloc.documents.records": ({"exec", "marshal"}, "the same; marshal is written, never read"),
+}
 STARTS = {"spark_udfs._java_rule": "asks the Java that was found for its version"}
 FOREIGN = {"rmqalloc.documents.store._disk": "renameat2, which the standard library does not have"}
 SECRET = re.compile(r"key|secret|password|token|credential|acl")
@@ -71,7 +75,10 @@ def faults(source):
 def test_no_module_runs_data():
     assert {
         name: found for name, path in MODULES.items() if (found := faults(path.read_text("utf-8")))
-    } == {name: {"pickle"} for name in UNPICKLE}
+    } == {name: {"pickle"} for name in UNPICKLE} | {
+        name: how for name, (how, _) in COMPILES.items()
+    }
+    assert "marshal.load" not in MODULES["rmqalloc.documents.records"].read_text("utf-8")
 
 
 def test_few_modules_start_programs_or_call_foreign_code_and_none_a_shell():

@@ -5,7 +5,7 @@ import ast
 from checkout import ROOT
 
 BANDS = {
-    "ground": "version errors text lazy model documents results",
+    "ground": "dataclass version errors text lazy model documents results",
     "engine": "_engine fleet strategies",
     "client": "remoting broker rebalance client",
     "cluster": "snapshot scenarios evidence",

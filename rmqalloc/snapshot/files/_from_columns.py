@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rmqalloc.documents.records import record
+from rmqalloc.errors import Error
 from rmqalloc.snapshot.files._checks import check_values
 from rmqalloc.snapshot.files._from_rows import CLIENT_FIELDS, params_of, reasons_of
 from rmqalloc.snapshot.files._table_columns import KEYS, OF_ANY, OF_BROKER, OF_CLIENT, OF_GROUP
@@ -41,7 +42,7 @@ _DEFAULTS = {"perm": TopicBroker("", 0).perm, "message_model": Group("").message
 _DEFAULTS |= {"is_shared": False, "is_ordered": False, "pop_share_queue_num": 0}
 
 
-class NotPlainError(Exception):
+class NotPlainError(Error):
     """Rows must be read one by one."""
 
 

@@ -19,8 +19,7 @@ else:
     def dataclass(cls=None, /, *, frozen=False, eq=True, repr=True, kw_only=False):
         """Make a class a dataclass; the options are those of `dataclasses.dataclass`.
 
-        A class with slots is made by that one, and so is one that shares fields with a class made
-        by it.
+        It makes no slots. A class and its bases are made either here or all by the standard library.
 
         Examples
         --------

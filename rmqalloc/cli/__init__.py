@@ -35,8 +35,8 @@ def _may_start_spark() -> bool:
 
 
 def _start_sooner() -> None:
-    """Collect cycles, of which a command makes few, more seldom than the modules it imports would
-    have it; let numpy start no threads for linear algebra.
+    """Search for cycles less often, since a command makes few, and keep numpy from starting threads
+    for linear algebra.
     """
     gc.set_threshold(100_000)
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")

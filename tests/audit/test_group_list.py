@@ -294,8 +294,9 @@ def test_groups_of_one_shape_have_the_figures_that_each_has_alone():
                 name = f"{strategy} {number} {n_clients}"
                 groups.append(group(*ids, name=name, subscriptions=names, strategy=strategy))
     together = by_name(group_list(snapshot(*groups, topics=topics)))
-    for one in groups:
-        assert together[one.name] == by_name(group_list(snapshot(one, topics=topics)))[one.name]
+    for made in groups:
+        alone = by_name(group_list(snapshot(made, topics=topics)))
+        assert together[made.name] == alone[made.name]
     assert len({row["skew"] for row in together.values()}) > 5
 
 
@@ -303,7 +304,7 @@ def test_owners_are_computed_once_for_groups_of_one_shape(monkeypatch):
     computed = []
 
     def recorded(groups, topics):
-        computed.append([one.name for one in groups])
+        computed.append([shape.name for shape in groups])
         return computed_owners(groups, topics)
 
     monkeypatch.setattr(group_table, "computed_owners", recorded)

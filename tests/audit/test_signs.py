@@ -222,7 +222,7 @@ RETRY = Topic("%RETRY%g", (TopicBroker("a", 9),))
 def test_owners_are_computed_where_they_may_give_a_sign(snapshot, is_computed, computed):
     cluster = replace(snapshot, topics=(*snapshot.topics, RETRY))
     with_retry = tuple(
-        replace(one, subscriptions=(*one.subscriptions, "%RETRY%g")) for one in cluster.groups
+        replace(group, subscriptions=(*group.subscriptions, "%RETRY%g")) for group in cluster.groups
     )
     cluster = replace(cluster, groups=with_retry)
     found = signs(cluster, with_owners=False)

@@ -63,9 +63,9 @@ def answers(make, options):
         first, second = cls(name="a", origin="x"), cls(name="a", origin="y")
         shares = first.sizes is second.sizes or first.made is second.made
         seen += [first == second, first != named, first == 1, shares, named.__dict__]
-        seen += [repr(one) for one in (named, first)] if options.get("repr", True) else []
+        seen += [repr(instance) for instance in (named, first)] if options.get("repr", True) else []
         seen += [result_of(call) for call in calls(cls, named)]
-        seen += [[one.name for one in dataclasses.fields(cls)], dataclasses.asdict(named)]
+        seen += [[part.name for part in dataclasses.fields(cls)], dataclasses.asdict(named)]
         seen += [list(inspect.signature(cls).parameters), cls.__match_args__]
         seen += [dataclasses.replace(named, name="b").__dict__, copy.copy(named).__dict__]
     return seen

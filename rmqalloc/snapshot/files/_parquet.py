@@ -109,7 +109,9 @@ def _by_columns(given: _Given) -> Snapshot | None:
         table = given.file.read([*given.names])
         table.validate(full=True)  # a damaged file may hold places outside of its dictionaries
         table = table.unify_dictionaries().combine_chunks()
-        columns = {name: _cells(name, table.column(one)) for one, name in given.names.items()}
+        columns = {
+            name: _cells(name, table.column(in_file)) for in_file, name in given.names.items()
+        }
         return snapshot_of({name: cells for name, cells in columns.items() if cells is not None})
     except (NotPlainError, SnapshotError, pa.ArrowException, OSError, UnicodeDecodeError):
         return None

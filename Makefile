@@ -51,7 +51,7 @@ help:
 	@echo "make bench         benchmarks against the rivals, as one table (make bench-quick: a short form, which fails where a ratio grew)"
 	@echo "make movement      what every strategy moves, Kafka's assignors beside, written to build/evidence/movement.md"
 	@echo "make performance   size, import, memory and speed of this tree beside the releases, written to benchmarks/releases/performance.md"
-	@echo "make commands      whole commands beside DuckDB, Polars, pyarrow and NumPy, written to docs/benchmarks.md"
+	@echo "make commands      whole commands beside DuckDB, Polars, pyarrow and NumPy, written to docs/reference/benchmarks.md"
 	@echo "make medians       the ratios that make bench-quick compares with, written to benchmarks/medians.json"
 	@echo "make cliffs        how much more work odd inputs take, against bounds"
 
@@ -152,7 +152,7 @@ CHECKED_TESTS := $(GOLDEN) tests/fleet/test_fleet.py tests/fleet/test_fleet_erro
 # no kernel, and what is compiled with sanitizers is compiled anew: both are the same here as in `make test`. Pages of strategies
 # are there because their code is the twin of kernels.
 test-debug: install
-	rm -rf build/debug && mkdir -p build/debug/docs && cp -r docs/strategies build/debug/docs/
+	rm -rf build/debug && mkdir -p build/debug/docs && cp -r docs/reference build/debug/docs/
 	cp -r setup.py pyproject.toml README.md LICENSE NOTICE pyx rmqalloc spark_udfs tests build/debug/ && rm -f build/debug/rmqalloc/_engine/*.so
 	cd build/debug && RMQALLOC_DEBUG=1 "$(abspath $(BIN))/python" setup.py -q build_ext --inplace > build.log 2>&1 || { tail -40 build.log; exit 1; }
 	cd build/debug && PYTHONPATH=. RMQALLOC_ISA=plain "$(abspath $(PYTEST))" -q $(BESIDE) -k "not the_reference" $(CHECKED_TESTS)
@@ -181,7 +181,7 @@ wheel-of-%:
 	cd build/$* && venv/bin/python -W error ../../tests/support/replay_golden.py
 
 # Long programs that look for faults; proofs/README.md says what each needs. A page of each goes to $(EVIDENCE), which CI keeps,
-# and docs/evidence.md has the figures. They look at the checkout's tests and at the package that is installed.
+# and docs/contributors/evidence.md has the figures. They look at the checkout's tests and at the package that is installed.
 EVIDENCE := build/evidence
 PROOF    := PYTHONPATH=proofs:tests:tests/support $(BIN)/python -m
 MOVEMENT := PYTHONPATH=benchmarks:tests:tests/support $(BIN)/python -m movement
@@ -247,7 +247,7 @@ cliffs: install
 # Whole commands and kernels beside what a person would run instead, in turns; answers are compared first.
 COMMANDS := PYTHONPATH=benchmarks $(BIN)/python -m commands
 commands: install
-	$(COMMANDS) --docs docs/benchmarks.md && PYTHONPATH=benchmarks $(BIN)/python benchmarks/chart.py
+	$(COMMANDS) --docs docs/reference/benchmarks.md && PYTHONPATH=benchmarks $(BIN)/python benchmarks/chart.py
 # The ratios that make bench-quick judges by, of this kind of processor: on a quiet machine.
 medians: install
 	$(COMMANDS) --medians

@@ -3,7 +3,7 @@
     python benchmarks/chart.py
 
 Reads benchmarks/results.md and benchmarks/spark/results/side-by-side.md; fills README.md,
-docs/benchmarks.md and docs/images/speed.svg.
+docs/reference/benchmarks.md and docs/images/speed.svg.
 """
 
 import math
@@ -97,7 +97,7 @@ def headlines() -> str:
 def whole() -> str:
     """Return the figure of a whole command."""
     size = {"units": "1,000,000", "files": "4", "strategy": "AVG"}
-    found = cells(DOCS / "benchmarks.md", "| units | files |")
+    found = cells(DOCS / "reference" / "benchmarks.md", "| units | files |")
     of = {row["command"]: row for row in found if size.items() <= row.items()}
     sql, polars = (of[name]["bulk's wall over it"] for name in ("DuckDB, SQL", "Polars"))
     wall = of["rmqalloc bulk"]["wall"]
@@ -114,7 +114,7 @@ def spark_ratio(what: str) -> str:
 
 
 def summary() -> str:
-    """Return the table of docs/benchmarks.md: three shapes and the rivals that people ask for."""
+    """Return the table of docs/reference/benchmarks.md: three shapes and the rivals that people ask for."""
     columns = ["numpy", "Python, client by client", "Java, one router", "Java, client by client"]
     lines = [
         "| shape, strategy | a group | " + " | ".join(columns) + " |",
@@ -134,7 +134,7 @@ def main() -> None:
     """Draw the chart; fill the README and the page of benchmarks."""
     (DOCS / "images" / "speed.svg").write_text(chart(rows(RESULTS)), encoding="utf-8")
     put(ROOT / "README.md", headlines())
-    put(DOCS / "benchmarks.md", summary())
+    put(DOCS / "reference" / "benchmarks.md", summary())
 
 
 if __name__ == "__main__":

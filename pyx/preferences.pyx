@@ -1,4 +1,4 @@
-# Owners of queues by mutual preference, unit by unit; docs/strategies/stable.md defines the order
+# Owners of queues by mutual preference, unit by unit; docs/reference/stable.md defines the order
 # of pairs.
 #
 # A pair is a number of 64 bits, its score counted down and then the queue, so that a lesser pair

@@ -1,5 +1,5 @@
 # Owners by slot numbers where all slots are present, and where some are not;
-# docs/strategies/ordinal.md defines every step.
+# docs/reference/ordinal.md defines every step.
 #
 # Goals, in this order: the same answer everywhere (integers only, everything decided by names),
 # balance to one, few moves. A size is a number of slots. Owners of some sizes, the anchors, are

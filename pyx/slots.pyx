@@ -1,4 +1,4 @@
-# Owners by slot numbers, unit by unit; docs/strategies/ordinal.md defines every step,
+# Owners by slot numbers, unit by unit; docs/reference/ordinal.md defines every step,
 # slot_bases.pxd holds most.
 #
 # All room to work in is one stretch of numbers, of which each list has its part.

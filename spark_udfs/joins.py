@@ -59,7 +59,7 @@ def units(routes: DataFrame, consumers: DataFrame, subscriptions: DataFrame) -> 
     Raises
     ------
     TypeError
-        A column is missing or of the wrong type, or a table is a stream: see docs/live-plans.md.
+        A column is missing or of the wrong type, or a table is a stream: see docs/data/live-plans.md.
 
     Examples
     --------

@@ -1,7 +1,7 @@
 """The strategies of our own in plain Python, one client at a time: the slow twins that the package
 is compared with.
 
-They are written from the definitions in ``docs/strategies/others.md``. Nothing here comes from
+They are written from the definitions in ``docs/reference/strategies.md``. Nothing here comes from
 ``rmqalloc``.
 """
 

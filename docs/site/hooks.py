@@ -17,18 +17,17 @@ PAGES = {f"{name}.md": f"{name.lower().replace('_', '-')}.md" for name in PAPERS
 LAST = 1e-9
 """So little that any page which mentions a word comes before one of these that has it in its title."""
 BOOSTS = {
-    "how-to/": 2,
-    "strategies/": 2,
-    "simulate": 2,
+    "operators/": 2,
+    "authors/": 1,
+    "data/": 1,
     "api/": LAST,
     "changelog": LAST,
-    "evidence": LAST,
     "contributing": 0.2,
-    "decisions/": 0.2,
-    "project/recipes": 1,
-    "project/": 0.2,
-    "benchmarks": 0.2,
-    "commands": 0.5,
+    "contributors/evidence": LAST,
+    "contributors/": 0.2,
+    "reference/benchmarks": 0.2,
+    "reference/stability": 0.2,
+    "reference/": 0.5,
 }
 """How much pages count in the search, by the beginning of their names; 1 if none fits. Tasks come before names and figures."""
 TO_FILE = re.compile(r"\[([^]]*)\]\((?:\.\./)?(?:java|proofs|pyx|rmqalloc|tests)/[^)]*\)")
@@ -57,7 +56,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     sys.path.append(str(ROOT / "tests" / "support"))
     import command_reference
 
-    files.append(File.generated(config, "commands.md", content=command_reference.page()))
+    files.append(File.generated(config, "reference/commands.md", content=command_reference.page()))
     return files
 
 

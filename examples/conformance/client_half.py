@@ -1,7 +1,7 @@
 """Check a client half with recorded sequences, those of the level "simple" in the file that is
 named.
 
-docs/conformance.md says what a line holds. A checker of another client has the same parts: a stub
+docs/authors/conformance.md says what a line holds. A checker of another client has the same parts: a stub
 that answers requests and writes them down, a clock that stands still, and a loop over events.
 """
 

@@ -1,5 +1,5 @@
 """The table of options that several verbs share: for each idea one flag, with one meaning in all of
-them. Verbs make their options of it; the tables of docs/command-line.md are made of it, too.
+them. Verbs make their options of it; the tables of docs/reference/options.md are made of it, too.
 """
 
 from __future__ import annotations

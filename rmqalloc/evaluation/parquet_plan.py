@@ -42,7 +42,7 @@ def plan_files(
     Parameters
     ----------
     source : path or str
-        A Parquet file or a directory of them, read as ``docs/reading.md`` says, or a URI that
+        A Parquet file or a directory of them, read as ``docs/data/tables.md`` says, or a URI that
         pyarrow knows, such as ``s3://bucket/fleet``; columns as `rmqalloc.evaluation.plan_batch`.
     target : path
         Directory for the result, ``part-*.parquet`` of schema ``spec.schema``; the rows follow

@@ -1,7 +1,7 @@
 """Files of units: which Parquet files a path names, what columns they have, and their rows.
 
 `bulk`, Spark's workers and Spark itself read the same rows of a directory, because this module
-alone says which. Its twelve rules stand in ``docs/reading.md``. They are Spark's defaults, and
+alone says which. Its twelve rules stand in ``docs/data/tables.md``. They are Spark's defaults, and
 refuse what Spark would pass over in silence.
 """
 

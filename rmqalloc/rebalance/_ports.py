@@ -1,6 +1,6 @@
 """What the client half needs of the world besides time: somebody to talk to and somebody who reads.
 
-The same code then runs in virtual time, in a test, or over a real transport. docs/clients.md shows
+The same code then runs in virtual time, in a test, or over a real transport. docs/authors/build.md shows
 how to build on it.
 
 Rules for every port

@@ -3,7 +3,7 @@ differ, as data.
 
 Bodies (routes, heartbeats, assignments, messages) and codes are what clients, brokers and name
 servers exchange, whether or not there is a network between them; frames, connections and
-credentials carry them over one. docs/wire.md shows what the author of a client finds here.
+credentials carry them over one. docs/authors/wire.md shows what the author of a client finds here.
 """
 
 from typing import TYPE_CHECKING

@@ -1,5 +1,5 @@
 """``ORDINAL/1`` and ``ORDINAL/2``: few moves, by slot numbers of client ids.
-docs/strategies/ordinal.md defines both.
+docs/reference/ordinal.md defines both.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 """``STABLE/1``: few moves for random client ids, by scores. The definition is
-docs/strategies/stable.md.
+docs/reference/stable.md.
 """
 
 from __future__ import annotations

@@ -127,7 +127,7 @@ def plan_table(
     spark : SparkSession
         The session, classic or of Spark Connect.
     source : str, UnitSource or DataFrame
-        What to plan: a path of Parquet as docs/reading.md says, a `UnitSource` for other formats
+        What to plan: a path of Parquet as docs/data/tables.md says, a `UnitSource` for other formats
         and tables, or a DataFrame with the columns that `rmqalloc.evaluation.plan_batch` reads. A
         DataFrame, and what has neither files nor versions, is read three times: to know it, to plan
         it, and to see that it has not changed.

@@ -100,7 +100,7 @@ def test_the_help_of_all_lists_every_code(run):
 
 
 def test_the_page_lists_them_too():
-    page = (ROOT / "docs" / "command-line.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "reference" / "options.md").read_text(encoding="utf-8")
     assert all(f"| {code} | {text} |\n" in page for code, text in exit_codes.MEANINGS.items())
     own = [(verb, *meaning) for verb, codes in VERBS.items() for meaning in codes.items()]
     assert all(f"| `{verb}` | {code} | {text} |\n" in page for verb, code, text in own)

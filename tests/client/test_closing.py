@@ -19,7 +19,7 @@ from rmqalloc.client import PushConsumer
 from rmqalloc.remoting import ClientError
 
 HEART_BEAT, UNREGISTER = 34, 35
-PAGE = ROOT / "docs" / "member.md"
+PAGE = ROOT / "docs" / "authors" / "member.md"
 
 
 class Hanging:

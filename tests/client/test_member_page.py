@@ -1,4 +1,4 @@
-"""The programs of docs/member.md: the first one runs as it stands, and ends by a signal."""
+"""The programs of docs/authors/member.md: the first one runs as it stands, and ends by a signal."""
 
 import asyncio
 import re
@@ -9,7 +9,7 @@ import pytest
 from checkout import ROOT
 from wire_cluster import WireCluster
 
-PAGE = (ROOT / "docs" / "member.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "authors" / "member.md").read_text(encoding="utf-8")
 PROGRAM = re.search(r"```python\n(.*?)```", PAGE, re.DOTALL)[1]
 
 

@@ -82,10 +82,10 @@ def test_pages_state_the_same_numbers():
     def page(name):
         return " ".join((ROOT / "docs" / name).read_text(encoding="utf-8").split())
 
-    assert f"a topic {MAX_QUEUES:,} queues on one broker" in page("snapshots.md")
-    assert f"on a topic of more than {MAX_OF_ROW:,} queues" in page("plan.md")
-    assert f"<= {MAX_READ_QUEUE_NUMS} " in page("live-plans.md")
-    assert f"BETWEEN 1 AND {MAX_CHANNELS}" in page("live-plans.md")
+    assert f"a topic {MAX_QUEUES:,} queues on one broker" in page("reference/snapshots.md")
+    assert f"on a topic of more than {MAX_OF_ROW:,} queues" in page("operators/change.md")
+    assert f"<= {MAX_READ_QUEUE_NUMS} " in page("data/live-plans.md")
+    assert f"BETWEEN 1 AND {MAX_CHANNELS}" in page("data/live-plans.md")
 
 
 # --- Queues of a topic ---

@@ -17,14 +17,14 @@ PAPERS = ("CHANGELOG.md", "CODE_OF_CONDUCT.md", "CONTRIBUTING.md", "SECURITY.md"
 """Pages of the guide that lie outside docs/; docs/site/hooks.py brings them in."""
 DOCS = sorted((ROOT / "docs").rglob("*.md"))
 PAGES = [ROOT / "README.md", *(ROOT / name for name in PAPERS), *DOCS]
-MADE = "commands.md"
+MADE = "reference/commands.md"
 """The page that docs/site/hooks.py makes from the commands."""
 
 
 def leads_somewhere(page, target):
     """Whether a link of a page is an address, or a path that exists once the site is built."""
     path = page.parent / target
-    is_made = path.name == MADE and path.parent.resolve() == ROOT / "docs"
+    is_made = path.resolve() == ROOT / "docs" / MADE
     return "://" in target or is_made or path.exists()
 
 
@@ -48,7 +48,7 @@ def test_the_page_of_commands_can_be_made():
     text = command_reference.page()
     headings = re.findall(r"^##+ (.*)$", text, re.MULTILINE)
     assert headings == [" ".join(words) for words in COMMANDS]
-    assert "| `--scale` " in text and "[Exit codes](command-line.md#exit-codes)" in text
+    assert "| `--scale` " in text and "[Exit codes](options.md#exit-codes)" in text
 
 
 def test_the_table_of_rules_is_that_of_the_audit():
@@ -63,7 +63,7 @@ def test_the_headline_figures_are_those_of_the_committed_benchmarks():
 
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     assert f"<!-- bench:begin -->\n{chart.headlines()}\n<!-- bench:end -->" in readme
-    page = (ROOT / "docs" / "benchmarks.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "reference" / "benchmarks.md").read_text(encoding="utf-8")
     assert f"<!-- bench:begin -->\n{chart.summary()}\n<!-- bench:end -->" in page
 
 
@@ -79,7 +79,7 @@ def raising(name):
 
 
 def test_the_table_of_errors_is_that_of_the_command_line():
-    recipes = (ROOT / "docs" / "project" / "recipes.md").read_text(encoding="utf-8")
+    recipes = (ROOT / "docs" / "contributors" / "recipes.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| (`.*`|any other exception) \| (\d+) \|", recipes, re.MULTILINE)
     codes = {
         name: int(code)
@@ -92,7 +92,7 @@ def test_the_table_of_errors_is_that_of_the_command_line():
 
 
 def test_the_evidence_names_each_proof():
-    page = (ROOT / "docs" / "evidence.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "contributors" / "evidence.md").read_text(encoding="utf-8")
     readme = (ROOT / "proofs" / "README.md").read_text(encoding="utf-8")
     names = [path.parent.name for path in (ROOT / "proofs").glob("*/__main__.py")]
     assert len(names) == 8
@@ -103,12 +103,12 @@ def engine_table(page):
     """The table of loops of a page that lies at the root or in docs/, with links from the root."""
     text = (ROOT / page).read_text(encoding="utf-8")
     table = text.partition("<!-- engine:begin -->")[2].partition("<!-- engine:end -->")[0]
-    return table.replace("](../", "](")
+    return table.replace("](../../", "](")
 
 
 def test_the_two_tables_of_loops_are_one_and_name_each_strategy():
     table = engine_table("CONTRIBUTING.md")
-    assert table == engine_table("docs/how-it-works.md")
+    assert table == engine_table("docs/contributors/how-it-works.md")
     named = {name for line in table.splitlines() for name in re.findall(r"`([A-Z_]+)`", line)}
     assert named == {name.partition("/")[0] for name in STRATEGIES}
 

@@ -12,7 +12,7 @@ pytestmark = pytest.mark.needs("pyspark")  # its names are part of the list
 
 def test_the_public_names_are_those_of_the_list():
     """If this is meant: ``PYTHONPATH=tests/support python tests/support/public_names.py`` writes
-    the list, and its table in docs/project/stability.md.
+    the list, and its table in docs/reference/stability.md.
     """
     assert lines() == LIST.read_text(encoding="utf-8").splitlines()
 

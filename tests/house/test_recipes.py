@@ -1,4 +1,4 @@
-"""The recipes of `docs/project/recipes.md` work as they are printed.
+"""The recipes of `docs/contributors/recipes.md` work as they are printed.
 
 Each section with blocks runs from top to bottom in a copy of the checkout, which has the compiled
 modules of the package under test: ``python title="PATH"`` is the whole text of a new file, ``diff``
@@ -19,7 +19,7 @@ import package_under_test
 import pytest
 from checkout import ROOT, copy_checkout
 
-PAGE = ROOT / "docs/project/recipes.md"
+PAGE = ROOT / "docs/contributors/recipes.md"
 BLOCK = re.compile(r'^```(\w+)(?: title="(.+?)")?\n(.*?)^```$', re.MULTILINE | re.DOTALL)
 
 

@@ -1,4 +1,4 @@
-"""The examples of examples/clients do what docs/clients.md says, with public names only."""
+"""The examples of examples/clients do what docs/authors/build.md says, with public names only."""
 
 import ast
 import importlib
@@ -9,7 +9,7 @@ from checkout import ROOT
 from programs import python
 
 FOLDER = ROOT / "examples" / "clients"
-PAGE = ROOT / "docs" / "clients.md"
+PAGE = ROOT / "docs" / "authors" / "build.md"
 PROGRAMS = sorted(path.name for path in FOLDER.glob("*.py") if path.name != "memory.py")
 
 

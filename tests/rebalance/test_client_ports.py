@@ -1,4 +1,4 @@
-"""What docs/clients.md and rmqalloc/rebalance/_ports.py promise to authors of clients: when ports
+"""What docs/authors/build.md and rmqalloc/rebalance/_ports.py promise to authors of clients: when ports
 are called and may fail.
 """
 

@@ -1,4 +1,4 @@
-"""What docs/clients.md promises to authors of clients beyond requests: who reads, who sets what,
+"""What docs/authors/build.md promises to authors of clients beyond requests: who reads, who sets what,
 clocks, own consumers.
 """
 

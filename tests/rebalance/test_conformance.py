@@ -23,7 +23,7 @@ from programs import python
 
 from rmqalloc import strategy
 
-PAGE = (ROOT / "docs" / "conformance.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "authors" / "conformance.md").read_text(encoding="utf-8")
 EXAMPLE = ROOT / "examples" / "conformance" / "client_half.py"
 NAMES = [
     strategy_answers.NAME,

@@ -62,7 +62,7 @@ def test_each_form_has_a_file_that_begins_so(form):
 
 @pytest.mark.parametrize("form", FORMATS, ids=lambda form: f"{form.command} {form.since}")
 def test_the_page_of_snapshots_has_each_form(form):
-    page = (ROOT / "docs" / "snapshots.md").read_text()
+    page = (ROOT / "docs" / "reference" / "snapshots.md").read_text()
     assert f"| `{form.command}` | {form.since} to {form.until} | {form.note} |" in page
 
 

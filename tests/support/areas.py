@@ -92,7 +92,7 @@ AREAS = {
         (
             *(
                 "java/",
-                "docs/strategies/",
+                "docs/reference/ordinal.md", "docs/reference/stable.md",
                 "rmqalloc/strategies/",
                 "tests/support/strategy_",
                 "tests/support/java",
@@ -106,7 +106,7 @@ AREAS = {
         },
     ),
     "go": Area(
-        ("go/", "docs/strategies/", "rmqalloc/strategies/", "tests/support/go"),
+        ("go/", "docs/reference/ordinal.md", "docs/reference/stable.md", "rmqalloc/strategies/", "tests/support/go"),
         {"tests/strategies/test_go.py": 56, "tests/strategies/test_go_strategies.py": 20},
     ),
     "differential": Area(
@@ -127,7 +127,7 @@ AREAS = {
     ),
     "recipes": Area(
         (
-            *("docs/project/recipes.md", "rmqalloc/strategies/", "rmqalloc/audit/"),
+            *("docs/contributors/recipes.md", "rmqalloc/strategies/", "rmqalloc/audit/"),
             *("rmqalloc/cli/", "rmqalloc/documents/"),
         ),
         {"tests/house/test_recipes.py": 60},
@@ -140,7 +140,7 @@ AREAS = {
         },
     ),
     "notebook": Area(
-        ("docs/notebook.md", "examples/notebooks/", "tests/support/notebook_page.py"),
+        ("docs/data/notebook.md", "examples/notebooks/", "tests/support/notebook_page.py"),
         {"tests/integration/spark/test_notebook.py": 52},
     ),
     "rocketmq": Area(
@@ -250,7 +250,7 @@ class Choice(NamedTuple):
 def choose(changed: list[str], budget: float = BUDGET, table: dict[str, Area] = AREAS) -> Choice:
     """Choose tests of areas, or proofs, for changed files, the cheapest first.
 
-    >>> list(choose(["docs/plan.md"]).touched)[:1]
+    >>> list(choose(["docs/operators/change.md"]).touched)[:1]
     ['tests/house/test_typing.py']
     >>> choose(["LICENSE"])
     Choice(touched={}, left_out=[])

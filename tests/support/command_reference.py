@@ -1,5 +1,5 @@
 """The page of all commands, which docs/site/hooks.py puts into the guide, and the tables in
-docs/check.md, which ``python tests/support/command_reference.py`` writes.
+docs/reference/findings.md, which ``python tests/support/command_reference.py`` writes.
 """
 
 import inspect
@@ -16,11 +16,11 @@ from rmqalloc.cli._help_sections import SECTIONS, section_of
 from rmqalloc.evidence import Verb
 from rmqalloc.evidence.decisions import ROWS
 
-RULES_PAGE = ROOT / "docs" / "check.md"
+RULES_PAGE = ROOT / "docs" / "reference" / "findings.md"
 HEAD = """# All commands
 
 Every verb with its options in sections; `rmqalloc VERB --help` prints the same.
-[Exit codes](command-line.md#exit-codes) of all verbs stand in one table.
+[Exit codes](options.md#exit-codes) of all verbs stand in one table.
 """
 
 

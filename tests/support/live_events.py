@@ -23,9 +23,9 @@ Event = dict[str, Any]
 
 
 def page_program() -> dict[str, Any]:
-    """Return what the first block of docs/live-plans.md defines."""
+    """Return what the first block of docs/data/live-plans.md defines."""
     names: dict[str, Any] = {"__name__": "live"}
-    page = (ROOT / "docs" / "live-plans.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "data" / "live-plans.md").read_text(encoding="utf-8")
     exec(blocks_of(page)[0].text, names)
     return names
 

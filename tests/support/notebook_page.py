@@ -2,7 +2,7 @@
 shows.
 
     python -m notebook_page            runs it; 1 if it fails, or shows other text than the page
-    python -m notebook_page --update   writes docs/notebook.md and its pictures
+    python -m notebook_page --update   writes docs/data/notebook.md and its pictures
 
 A notebook holds no answers itself, so there is nothing in it to go stale.
 """
@@ -21,7 +21,7 @@ from interpreter import PLACES
 from nbclient import NotebookClient
 
 NOTEBOOK = ROOT / "examples" / "notebooks" / "from-a-table-to-a-plan.ipynb"
-PAGE = ROOT / "docs" / "notebook.md"
+PAGE = ROOT / "docs" / "data" / "notebook.md"
 PICTURES = ROOT / "docs" / "images"
 SECONDS = 1200
 ABOUT = """

@@ -1,4 +1,4 @@
-"""The tables of docs/command-line.md: options that verbs share, and exit codes of single verbs.
+"""The tables of docs/reference/options.md: options that verbs share, and exit codes of single verbs.
 
 ``python tests/support/option_tables.py`` writes them there.
 """
@@ -14,7 +14,7 @@ from cli_commands import COMMANDS
 from rmqalloc.cli._options import SHARED, Shared
 from rmqalloc.cli._verbs import VERBS
 
-PAGE = ROOT / "docs" / "command-line.md"
+PAGE = ROOT / "docs" / "reference" / "options.md"
 
 
 def verbs_of(shared: Shared) -> list[str]:

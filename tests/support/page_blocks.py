@@ -47,8 +47,8 @@ from rmqalloc.snapshot.live import ClusterReading, GroupAges
 from rmqalloc.watching import Observer
 
 ELSEWHERE = {
-    "docs/notebook.md": "is written by running it",
-    "docs/project/recipes.md": "its blocks change the checkout: tests/house/test_recipes.py runs them in a copy",
+    "docs/data/notebook.md": "is written by running it",
+    "docs/contributors/recipes.md": "its blocks change the checkout: tests/house/test_recipes.py runs them in a copy",
 }
 """Pages whose blocks are not run here, and why."""
 

@@ -1,7 +1,7 @@
 """The public names of both packages, one a line; run as a program it writes
 tests/data/public-names.txt.
 
-It also writes the list of stable names in docs/project/stability.md, which is made from that file
+It also writes the list of stable names in docs/reference/stability.md, which is made from that file
 alone.
 """
 
@@ -14,7 +14,7 @@ from source_modules import MODULES
 from rmqalloc import rollout
 
 LIST = DATA / "public-names.txt"
-PAGE = ROOT / "docs" / "project" / "stability.md"
+PAGE = ROOT / "docs" / "reference" / "stability.md"
 BEGIN, END = "<!-- names:begin -->\n", "\n<!-- names:end -->"
 NOT_PUBLIC = ("rmqalloc._engine.", "rmqalloc.cli.", "rmqalloc.documents.")
 MODULES_OF_USERS = tuple(

@@ -1,7 +1,7 @@
 """The specifications of our own strategies as programs: the Python blocks of a page, as the slow
 twin of the compiled code.
 
-The pages are `docs/strategies/ordinal.md` and `docs/strategies/stable.md`. What they define is used
+The pages are `docs/reference/ordinal.md` and `docs/reference/stable.md`. What they define is used
 as it stands there, so that a reader who implements a page and these tests cannot come to different
 answers.
 """
@@ -22,7 +22,7 @@ def page(name):
     >>> page("ordinal").slot_of("10.0.3.17@consumer-7")
     7
     """
-    path = ROOT / "docs" / "strategies" / f"{name}.md"
+    path = ROOT / "docs" / "reference" / f"{name}.md"
     blocks = re.findall(
         r"^```python\n(.*?)^```$", path.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL
     )

@@ -1,4 +1,4 @@
-"""Small clusters whose readers are worked out by hand, by `docs/check.md` and RocketMQ's rules.
+"""Small clusters whose readers are worked out by hand, by `docs/reference/findings.md` and RocketMQ's rules.
 
 Topic ``orders`` has the queues a:0 to a:3 unless a case says otherwise; clients are c1, c2, ... by
 slot. Under AVG two clients have two queues each, and three have 2, 1 and 1.

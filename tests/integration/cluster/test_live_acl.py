@@ -1,4 +1,4 @@
-"""The privileges of ACL 2.0 that docs/snapshots.md names are enough for a snapshot, and needed, at
+"""The privileges of ACL 2.0 that docs/reference/snapshots.md names are enough for a snapshot, and needed, at
 a real broker.
 """
 

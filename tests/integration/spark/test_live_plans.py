@@ -1,4 +1,4 @@
-"""The program of docs/live-plans.md: its plans come to the whole plan of all events, killed or
+"""The program of docs/data/live-plans.md: its plans come to the whole plan of all events, killed or
 not.
 """
 

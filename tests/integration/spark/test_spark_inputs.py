@@ -219,7 +219,7 @@ def run_of_page(spark, word, **tables):
     """Run the program of the page in which a word is, with other tables; returns its names."""
     [text] = [
         block.text
-        for block in blocks_of((ROOT / "docs" / "spark.md").read_text())
+        for block in blocks_of((ROOT / "docs" / "data" / "spark.md").read_text())
         if block.language == "python" and word in block.text
     ]
     names = {"spark": spark}
@@ -321,7 +321,7 @@ SNAPSHOTS += [
 ]
 [OF_SNAPSHOT] = [
     block.text
-    for block in blocks_of((ROOT / "docs" / "spark.md").read_text())
+    for block in blocks_of((ROOT / "docs" / "data" / "spark.md").read_text())
     if block.language == "python" and "orders.parquet" in block.text
 ]
 

@@ -1,4 +1,4 @@
-"""What Spark's users are told when a name, a column, a jar or a command of docs/spark.md is wrong.
+"""What Spark's users are told when a name, a column, a jar or a command of docs/data/spark.md is wrong.
 No test starts Spark.
 """
 
@@ -21,7 +21,7 @@ from rmqalloc.evaluation.parquet_plan import plan_files
 from rmqalloc.evaluation.unit_files import read_columns
 from spark_udfs import _arrow_owners as arrow_owners
 
-SPARK_PAGE = ROOT / "docs" / "spark.md"
+SPARK_PAGE = ROOT / "docs" / "data" / "spark.md"
 
 
 def lists(n_rows):

@@ -10,7 +10,7 @@ import org.apache.rocketmq.common.message.MessageQueue;
  * <p>The slot is the number at the end of the instance name: 7 in {@code 10.0.3.17@consumer-7}. If a client goes, its queues
  * alone move; if its slot comes back, it gets exactly these queues. Loads differ by one at most. All clients of a group must have
  * the same pattern, and all or none of them tables. Clients without slots may take part, but a group that has no slots at
- * all is better off with {@link AllocateStable}. The specification is docs/strategies/ordinal.md of rmqalloc.
+ * all is better off with {@link AllocateStable}. The specification is docs/reference/ordinal.md of rmqalloc.
  */
 public final class AllocateOrdinal extends SlotStrategy {
     private final boolean tables;

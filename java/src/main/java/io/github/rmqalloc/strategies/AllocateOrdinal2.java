@@ -9,7 +9,7 @@ import org.apache.rocketmq.common.message.MessageQueue;
  *
  * <p>If a client goes, its queues alone move, and come back with it; if one joins, no queue moves between others. More queues move
  * than under ORDINAL/1 if brokers come and go in a group of unusual size. All clients of a group must have this class and the same
- * pattern. The specification is docs/strategies/ordinal.md of rmqalloc.
+ * pattern. The specification is docs/reference/ordinal.md of rmqalloc.
  */
 public final class AllocateOrdinal2 extends SlotStrategy {
     /** The instance name ends in a hyphen and the number of the slot, as with pods of a StatefulSet. */

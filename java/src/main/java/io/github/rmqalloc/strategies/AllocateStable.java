@@ -12,7 +12,7 @@ import org.apache.rocketmq.common.message.MessageQueue;
  *
  * <p>Loads differ by one at most; with a slack of 1 by two, which moves fewer queues still. All clients of a group must have
  * the same slack. For clients whose ids carry a slot number, {@link AllocateOrdinal} moves the least. The specification is
- * docs/strategies/stable.md of rmqalloc.
+ * docs/reference/stable.md of rmqalloc.
  */
 public final class AllocateStable extends OwnersStrategy {
     private final int slack;

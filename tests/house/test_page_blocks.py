@@ -8,6 +8,7 @@ import pytest
 from checkout import ROOT
 from cli_commands import COMMANDS
 from page_blocks import PAGES, blocks_of, commands_of, needs_spark, run_page
+from page_environments import extras_of
 
 from rmqalloc.cli._app import app
 from rmqalloc.cli._verbs import VERBS
@@ -24,11 +25,16 @@ def pages():
 
 
 @pytest.mark.parametrize("page", list(pages()))
-def test_the_blocks_of_a_page_run_and_print_what_it_shows(page, tmp_path, request):
-    text = page.read_text(encoding="utf-8")
-    spark = request.getfixturevalue("spark") if needs_spark(text) else None
-    wrong, _ = run_page(page, tmp_path, spark)
+def test_the_blocks_of_a_page_run_and_print_what_it_shows(page, tmp_path):
+    wrong, _ = run_page(page, tmp_path)
     assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_a_page_with_blocks_names_its_extras(page):
+    text = page.read_text(encoding="utf-8")
+    runs = [block for block in blocks_of(text) if block.needs != "a package index"]
+    assert not runs or extras_of(text) is not None
 
 
 def test_the_blocks_of_a_page_are_all_found():

@@ -4,7 +4,8 @@
 In a ``console`` block the lines after a prompt are commands and the rest is what they print, word
 by word; dots stand for anything. In ``bash`` blocks every command must end well. ``python`` blocks
 share one namespace per page; with prompts they are doctests that ignore blanks. ``sql`` blocks go
-to Spark. ``--update`` writes what commands print now into the pages.
+to Spark. Everything runs in an environment with the extras that the page names below its title
+(`page_environments`). ``--update`` writes what commands print now into the pages.
 
 The folder holds files such as ``cluster.yaml``; ``10.0.0.1:9876`` is a name server on loopback;
 ``mqadmin`` prints what was recorded; ``make`` only says what it would do. A comment before a block
@@ -19,8 +20,8 @@ says more:
 
 import argparse
 import contextlib
-import doctest
 import io
+import json
 import os
 import re
 import shlex
@@ -29,6 +30,7 @@ import subprocess
 import sys
 import tempfile
 import urllib.request
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -36,6 +38,7 @@ import tied
 import yaml
 from checkout import DATA, ROOT
 from loopback import QUEUES, Loopback, running_info
+from page_environments import extras_of, python_of
 
 from rmqalloc import read
 from rmqalloc.cli import main
@@ -69,6 +72,14 @@ NEEDS = {
     "a running cluster": "a name server and brokers",
 }
 """Why a block is not run, and what that means."""
+
+SPARK_DEFAULTS = """spark.master local[2]
+spark.ui.enabled false
+spark.ui.showConsoleProgress false
+spark.sql.shuffle.partitions 2
+spark.driver.memory 1g
+spark.sql.session.timeZone UTC
+"""
 
 BLOCK = re.compile(
     r"^(?:<!-- (file|needs): ([^\n]*?) -->\n\n?)?```(\w*)[^\n]*\n(.*?)^```$",
@@ -113,12 +124,13 @@ class Folder:
     """Where the blocks of a page run; a context manager."""
 
     path: Path
-    spark: object = None
-    names: dict = field(default_factory=lambda: {"__name__": "__main__"})
+    python: Path = Path(sys.executable)
+    """The interpreter of the environment that the blocks run in."""
     has_history: bool = False
     last_code: int = 0
     wrong: list = field(default_factory=list)
     cluster: Loopback | None = None
+    _program: Callable[[str, str], str] | None = None
     open: contextlib.ExitStack = field(default_factory=contextlib.ExitStack)
 
     def __enter__(self):
@@ -133,11 +145,13 @@ class Folder:
             "HOME": str(self.path),
             "TMPDIR": str(self.path),
             "XDG_CONFIG_HOME": str(self.path / ".config"),
+            "SPARK_CONF_DIR": str(self.path / ".spark"),
+            "SPARK_LOCAL_IP": "127.0.0.1",
+            "PYSPARK_PYTHON": str(self.python),
+            "PYSPARK_DRIVER_PYTHON": str(self.python),
         }
         try:
             self._fill()
-            if self.spark is not None:
-                self.open.enter_context(at_home(self.spark))
         except BaseException:
             self.__exit__()
             raise
@@ -152,7 +166,7 @@ class Folder:
     def _programs(self):
         folder = self.path / ".programs"
         folder.mkdir()
-        python = shlex.quote(sys.executable)
+        python = shlex.quote(str(self.python))
         texts = {
             "rmqalloc": f'{python} -m rmqalloc "$@"',
             "python": f'{python} "$@"',
@@ -186,6 +200,8 @@ class Folder:
         Path("examples").symlink_to(ROOT / "examples")
         Path("1795247990144").symlink_to(DATA / "mqadmin" / "1795247990144")
         Path(".local/share/bash-completion/completions").mkdir(parents=True)
+        Path(".spark").mkdir()
+        Path(".spark/spark-defaults.conf").write_text(SPARK_DEFAULTS, encoding="utf-8")
         Path(".config/rmqalloc").mkdir(parents=True)
         Path(".config/rmqalloc/tools.yml").write_text(
             "accessKey: reader\nsecretKey: secret-of-a-page\n"
@@ -209,11 +225,8 @@ class Folder:
                 code, printed = self.command(command)
                 if code not in GOOD:
                     self.wrong.append(f"$ {command}\nends with {code}:\n{printed}")
-        elif block.language == "python" and not block.file:
-            self._python(self._reachable(block.text))
-        elif block.language == "sql":
-            for statement in filter(str.strip, block.text.split(";\n")):
-                self.spark.sql(statement.rstrip().rstrip(";")).collect()
+        elif block.language in ("python", "sql") and not block.file:
+            self._asked(block.language, self._reachable(block.text))
         return block.text
 
     def _console(self, text):
@@ -240,16 +253,12 @@ class Folder:
         self.wrong.append(f"$ {bare}\nprints\n{printed}")
         return [line.rstrip() for line in printed.strip("\n").split("\n")]
 
-    def _python(self, text):
-        if ">>> " not in text:
-            exec(compile(text, "a block of Python", "exec"), self.names)
-            return
-        test = doctest.DocTestParser().get_doctest(text, self.names, "a block of Python", None, 0)
-        printed = io.StringIO()
-        runner = doctest.DocTestRunner(verbose=False, optionflags=doctest.NORMALIZE_WHITESPACE)
-        if runner.run(test, out=printed.write, clear_globs=False).failed:
-            self.wrong.append(printed.getvalue())
-        self.names |= test.globs
+    def _asked(self, language, text):
+        """Have a block run by the one program that holds the names of the page."""
+        if self._program is None:
+            self._program = self.open.enter_context(program(self.python))
+        if wrong := self._program(language, text):
+            self.wrong.append(wrong)
 
     # --- Commands ---
 
@@ -266,13 +275,9 @@ class Folder:
             os.environ |= dict(word.split("=", 1) for word in words[1:])
             return 0, ""
         if words[:2] == ["rmqalloc", "serve"]:
-            self.last_code, printed = served(words[1:])
+            self.last_code, printed = served(self.python, words[1:])
         elif words[:2] == ["rmqalloc", "mcp"]:  # it serves whoever is at its input: here nobody
             self.last_code, printed = self._shell(f"{command} < /dev/null")
-        elif words[:1] == ["rmqalloc"]:
-            self.last_code, printed = called(main, words[1:])
-        elif words[:3] == ["python", "-m", "spark_udfs.job"]:
-            self.last_code, printed = called(main, ["bulk", "--spark", *words[3:]])
         else:
             self.last_code, printed = self._shell(command)
         return self.last_code, printed
@@ -302,9 +307,32 @@ class Folder:
         return NAME_SERVERS.sub(self.cluster.name_server, command)
 
 
-def served(words):
+@contextlib.contextmanager
+def program(python):
+    """A function that runs a block in an environment, and returns what is wrong."""
+    reading, writing = os.pipe()
+    command = [python, "-u", Path(__file__).with_name("page_python.py"), str(writing)]
+    with (
+        os.fdopen(reading, encoding="utf-8") as answers,
+        tied.popen(
+            list(map(str, command)), stdin=subprocess.PIPE, text=True, pass_fds=[writing]
+        ) as process,
+    ):
+        os.close(writing)
+
+        def run(language, text):
+            print(json.dumps({"language": language, "text": text}), file=process.stdin, flush=True)
+            answer = answers.readline()
+            return json.loads(answer) if answer else "the program that runs the blocks has ended"
+
+        yield run
+        process.stdin.close()
+        process.wait(60)
+
+
+def served(python, words):
     """Exit code and output of a server that gets SIGTERM once it serves, at any port."""
-    command = [sys.executable, "-m", "rmqalloc", *words, "--port", "0"]
+    command = [str(python), "-m", "rmqalloc", *words, "--port", "0"]
     with tied.popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     ) as process:
@@ -328,14 +356,6 @@ def recorded(path, snapshot):
             recorder.record(
                 observer.observe(ClusterReading(snapshot, at, at, ages, frozenset(), True, {}))
             )
-
-
-def called(function, words):
-    """Exit code and output of a program that is called in this process."""
-    stream = io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True)
-    with contextlib.redirect_stdout(stream), contextlib.redirect_stderr(stream):
-        code = function(words)
-    return code, stream.buffer.getvalue().decode()
 
 
 def owned_by_average(_server, request):
@@ -399,54 +419,13 @@ def needs_spark(text):
     )
 
 
-@contextlib.contextmanager
-def at_home(spark):
-    """Let relative paths of Spark's driver be those of this process while a page runs; drop its
-    views and settings afterwards.
-
-    The session is that of all tests, and a view is looked up before a table of its name.
-    """
-    jvm = spark._jvm.org.apache.hadoop.fs
-    system = jvm.FileSystem.getLocal(spark._jsc.hadoopConfiguration())
-    before, views, settings = system.getWorkingDirectory(), views_of(spark), settings_of(spark)
-    system.setWorkingDirectory(jvm.Path(os.getcwd()))
-    try:
-        yield
-    finally:
-        system.setWorkingDirectory(before)
-        for name in views_of(spark) - views:
-            spark.catalog.dropTempView(name)
-        restore(spark, settings)
-
-
-def settings_of(spark):
-    """Return the settings of the session, by name."""
-    return {row.key: row.value for row in spark.sql("SET").collect()}
-
-
-def restore(spark, settings):
-    """Give the session its settings back; a page that starts a session gets this one, with its
-    settings put over them.
-    """
-    conf = spark._jsparkSession.sessionState().conf()
-    for name, value in settings_of(spark).items():
-        if name not in settings:
-            conf.unsetConf(name)
-        elif settings[name] != value:
-            conf.setConfString(name, settings[name])
-
-
-def views_of(spark):
-    """Names of the session's temporary views."""
-    return {table.name for table in spark.catalog.listTables() if table.isTemporary}
-
-
-def run_page(page, path, spark=None):
+def run_page(page, path):
     """Run the blocks of a page; returns what is wrong, and the page with what its commands print
     now.
     """
     text = page.read_text(encoding="utf-8")
-    with Folder(path, spark, has_history="cluster.history" in text) as folder:
+    python = python_of(extras_of(text) or [])
+    with Folder(path, python, has_history="cluster.history" in text) as folder:
         made, end = [], 0
         for block in blocks_of(text):
             made += [text[end : block.start], block.text if block.needs else folder.run(block)]
@@ -465,9 +444,6 @@ def _main():
     given = parser.parse_args()
     n_wrong = 0
     for page in [one.absolute() for one in given.page] or PAGES:
-        if needs_spark(page.read_text(encoding="utf-8")):
-            print(f"{page.name}: left out, needs Spark")
-            continue
         with tempfile.TemporaryDirectory() as folder:
             wrong, made = run_page(page, Path(folder))
         print(f"{page.name}: {len(wrong)} wrong", *wrong, sep="\n")

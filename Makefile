@@ -29,7 +29,7 @@ SOURCES := setup.py pyproject.toml MANIFEST.in $(wildcard pyx/* pyx/vector/*) \
            $(shell find rmqalloc spark_udfs -name '*.py' -o -name '*.pyi' -o -name '*.properties' -o -name '*.yaml' -o -name '*.json' -o -name '*.txt' -o -path '*/page/*')
 
 PROOFS := bruteforce differential chaos clusters fuzz spark platforms mutation
-.PHONY: help dev check style test-changed install plan python machine java test test-all test-touched spark-envs nightly test-debug test-isa lint site wheel proof evidence proofs-in-turn bench bench-quick cliffs movement commands medians instructions performance performance-quick cluster cluster-stop clean browser
+.PHONY: help dev check style test-changed install plan python machine java test test-all test-touched spark-envs nightly test-debug test-isa lint site search wheel proof evidence proofs-in-turn bench bench-quick cliffs movement commands medians instructions performance performance-quick cluster cluster-stop clean browser
 help:
 	@echo "make plan          assign a made-up fleet of UNITS=$(UNITS) units with STRATEGY=$(STRATEGY) on PySpark"
 	@echo "make dev           $(DEV_VENV): the checkout itself, compiled in place; again after an edit of pyx/"
@@ -44,6 +44,7 @@ help:
 	@echo "make wheel         the wheel and one by clang, checked in clean virtual environments"
 	@echo "make lint          ruff, mypy and the rules of the house"
 	@echo "make site          the guide, in build/site; warnings are errors"
+	@echo "make search        60 questions of readers, asked of the guide's search"
 	@echo "make browser       the guide with a page that plans in the browser, in build/browser/site (root of a Debian; npm, node)"
 	@echo "make proof NAME=  a long program that looks for faults ($(PROOFS)); QUICK=1: a short form; ARGS=--help"
 	@echo "make evidence      all of these, written to build/evidence/, and make movement"
@@ -225,6 +226,9 @@ site: install $(VENV)/site-tools
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --site-dir $(SITE)  # with --quiet it counts no warnings
 	@! grep -rhoE '<(script|link|img|iframe)[^>]* (src|href)="https?://[^"]*"' $(SITE) --include='*.html' || { echo "the site loads this from elsewhere"; exit 1; }
 	@echo "$(SITE)/index.html"
+# Questions of readers, asked of the built guide's search in Chromium.
+search: site
+	PYTHONPATH=tests/support $(BIN)/python -m site_search $(SITE)
 
 # The same with CPython as WebAssembly and this package compiled for it beside the page "Try it"; the runtime is from npm, the
 # compiler from Debian. Everything stays below build/browser.

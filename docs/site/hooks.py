@@ -30,9 +30,12 @@ BOOSTS = {
     "reference/": 0.5,
 }
 """How much pages count in the search, by the beginning of their names; 1 if none fits. Tasks come before names and figures."""
-TO_FILE = re.compile(r"\[([^]]*)\]\((?:\.\./)?(?:java|proofs|pyx|rmqalloc|tests)/[^)]*\)")
+TO_FILE = re.compile(
+    r"\[([^]]*)\]\((?:\.\./)*(?:\.github|benchmarks|deploy|go|java|proofs|pyx|rmqalloc|spark_udfs|tests)/[^)]*\)"
+)
 """Links to files of the checkout that are no pages: the site shows their text alone."""
 TO_PAPER = re.compile(rf"\]\((?:\.\./)?((?:\.\./)*)({'|'.join(PAPERS)})\.md")
+TO_PROGRAM = re.compile(r"\]\(\.\./((?:\.\./)*)(examples/(?:clients|conformance)/\w+\.py)\)")
 CODE = re.compile(r"`[^`\n]*`")
 PROGRAMS = ("clients", "conformance")
 """Folders of `examples/` whose programs pages link to."""
@@ -66,7 +69,7 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
     page.meta.setdefault("search", {}).setdefault("boost", boost)
     # Elsewhere a bar in the code of a table needs a backslash, which would be shown here.
     markdown = CODE.sub(lambda found: found[0].replace("\\|", "|"), markdown)
-    markdown = re.sub(r"\]\(\.\./(examples/(?:clients|conformance)/\w+\.py)\)", r"](\1)", markdown)
+    markdown = TO_PROGRAM.sub(r"](\1\2)", markdown)
     markdown = TO_FILE.sub(r"\1", markdown)
     return TO_PAPER.sub(lambda found: f"]({found[1]}{PAGES[found[2] + '.md']}", markdown)
 

@@ -217,11 +217,7 @@ class _Reading:
             for slot in self.audited.slots
             if _subscribes(slot.client, topic)
         )
-        # Brokers that assign the queues have routes of their own.
-        is_served = self.group.get("server_assignment") is not None
-        if not is_served and not any(
-            route is None or queue[2] < route.get(queue[1], 0) for route in routes
-        ):
+        if not any(route is None or queue[2] < route.get(queue[1], 0) for route in routes):
             return "not-seen"
         return "shared" if self.audited.clustering else "broadcast"
 

@@ -338,10 +338,10 @@ def _releases(audited: AuditedGroup, of_java: bool) -> _Releases:
 )
 def stale_route(audited: AuditedGroup) -> Iterator[Fault]:
     """Yield clients whose route of a topic is not the name server's."""
-    if audited.is_served:
-        return
     if not audited.is_clustering:
         yield from _unseen(audited)
+    elif audited.is_served:
+        return
     for unit in audited.units:
         old = [view for view in unit.views if view.queues != unit.queues]
         stale = set[int]().union(*(unit.acting[id(view)] for view in old))

@@ -253,11 +253,7 @@ class OwnerStates:
         return found
 
     def _seen(self, slot: int, topic: str) -> frozenset[MessageQueue] | None:
-        """Return the queues in a client's own route; None if it has the route of the name server, or
-        brokers assign the queues.
-        """
-        if self.views.group.server_assignment is not None:
-            return None
+        """Return the queues in a client's own route; None if it has the route of the name server."""
         client = self.views.clients[slot]
         if client.sees_read_queue_nums is None or topic not in client.sees_read_queue_nums:
             return None

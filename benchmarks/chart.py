@@ -2,13 +2,11 @@
 
     python benchmarks/chart.py
 
-Reads benchmarks/results.md and benchmarks/spark/results/side-by-side.md; fills README.md,
+Reads benchmarks/results.md and the whole commands of docs/reference/benchmarks.md; fills README.md,
 docs/reference/benchmarks.md and docs/images/speed.svg.
 """
 
 import math
-import re
-import sys
 from pathlib import Path
 
 from table import put
@@ -16,7 +14,6 @@ from table import put
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 RESULTS = ROOT / "benchmarks" / "results.md"
-SPARK = ROOT / "benchmarks" / "spark" / "results" / "side-by-side.md"
 SHAPE = "1M x 16q x 4c"
 SHAPES = (SHAPE, "100k x 64q x 16c", "1k x 1024q x 100c")
 BARS = [
@@ -78,39 +75,22 @@ def chart(table: dict[str, dict[str, str]]) -> str:
 
 
 def headlines() -> str:
-    """Four figures, as lines of Markdown."""
-    table = rows(RESULTS)
-    average = table[f"{SHAPE} AVG"]
-    ring = table[f"{SHAPE} CONSISTENT_HASH(10)"]
-    scenarios = spark_ratio("32 scenarios: Python UDF over plan")
-    java = "Java, client by client"
-    return "\n".join(
-        [
-            whole(),
-            f"- **{average['wall / group']}** a group of 16 queues and 4 clients under AVG, {average[java]} Java's class;",
-            f"- **{ring['wall / group']}** under CONSISTENT_HASH with 10 virtual nodes, {ring[java]} Java's class;",
-            f"- **{scenarios}×** a plain Python UDF on Spark, for the best of 32 scenarios of every group.",
-        ]
+    """Return the sentence of the README: one group and a whole command, each beside its rival."""
+    average = rows(RESULTS)[f"{SHAPE} AVG"]
+    java = average["Java, client by client"]
+    bulk, duckdb = whole("rmqalloc bulk"), whole("DuckDB, SQL")["bulk's wall over it"]
+    return (
+        f"Speed: **{average['wall / group']}** a group of 16 queues and 4 clients under AVG, {java} as fast as Java's class; "
+        f"**{bulk['wall']}** a million groups from file to file, {duckdb} of DuckDB's time "
+        "([benchmarks](docs/reference/benchmarks.md))."
     )
 
 
-def whole() -> str:
-    """Return the figure of a whole command."""
-    size = {"units": "1,000,000", "files": "4", "strategy": "AVG"}
+def whole(command: str) -> dict[str, str]:
+    """Return the figures of a whole command: a million groups under AVG in four files."""
+    key = {"units": "1,000,000", "files": "4", "strategy": "AVG", "command": command}
     found = cells(DOCS / "reference" / "benchmarks.md", "| units | files |")
-    of = {row["command"]: row for row in found if size.items() <= row.items()}
-    sql, polars = (of[name]["bulk's wall over it"] for name in ("DuckDB, SQL", "Polars"))
-    wall = of["rmqalloc bulk"]["wall"]
-    return f"- **{wall}** a million groups, file to file: {sql} of the time of DuckDB's closed form, {polars} of Polars';"
-
-
-def spark_ratio(what: str) -> str:
-    """Return the measured ratio of a goal of Spark."""
-    text = SPARK.read_text(encoding="utf-8")
-    found = re.search(rf"^\| G\d+ \| {re.escape(what)} \|[^|]*\| ([\d.]+) \|", text, re.MULTILINE)
-    if found is None:
-        sys.exit(f"{SPARK.name} has no goal '{what}'")
-    return found[1]
+    return next(row for row in found if key.items() <= row.items())
 
 
 def summary() -> str:

@@ -1,6 +1,5 @@
-"""Whether the README's first commands print what it shows: ``python -m first_commands VENV``."""
+"""Check that the README's commands print what it shows: ``python -m first_commands VENV``."""
 
-import re
 import shlex
 import subprocess
 import sys
@@ -8,39 +7,30 @@ import tempfile
 from pathlib import Path
 
 from checkout import ROOT
-
-N_COMMANDS = 3
-
-
-def commands(page: str) -> list[tuple[str, str]]:
-    """The first commands of rmqalloc that a page shows, each with its output."""
-    found = []
-    for block in re.findall(r"^```console\n(.*?)^```", page, re.MULTILINE | re.DOTALL):
-        for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
-            command, _, output = part.partition("\n")
-            if command.startswith("rmqalloc "):
-                found.append((command.partition(" #")[0].strip(), output.strip("\n")))
-    return found[:N_COMMANDS]
+from shown_text import commands, files, fits
 
 
 def main(venv: Path) -> int:
-    """Run them by the programs of a virtual environment, in an empty folder."""
-    wrong = 0
-    for command, shown in commands((ROOT / "README.md").read_text("utf-8")):
+    """Run the commands by the programs of a virtual environment, in a folder with the page's files."""
+    page, wrong = (ROOT / "README.md").read_text("utf-8"), 0
+    for command, shown in commands(page):
         program, *words = shlex.split(command)
         with tempfile.TemporaryDirectory() as folder:
+            for name, text in files(page).items():
+                Path(folder, name).write_text(text, "utf-8")
             done = subprocess.run(
                 [venv / "bin" / program, *words],
                 cwd=folder,
-                env={"PATH": str(venv / "bin"), "PYTHONUTF8": "1"},
-                capture_output=True,
+                env={"PATH": str(venv / "bin"), "PYTHONUTF8": "1", "PYTHONUNBUFFERED": "1"},
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
                 text=True,
                 check=False,
             )
-        said = (done.stdout + done.stderr).strip("\n")
-        wrong += said != shown
-        print("as shown" if said == shown else f"the README shows otherwise:\n{said}", command)
-    return int(bool(wrong))
+        as_shown = fits(shown, done.stdout)
+        wrong += not as_shown
+        print("as shown" if as_shown else f"the README shows otherwise:\n{done.stdout}", command)
+    return int(bool(wrong) or not commands(page))
 
 
 if __name__ == "__main__":

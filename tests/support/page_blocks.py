@@ -39,6 +39,7 @@ import yaml
 from checkout import DATA, ROOT
 from loopback import QUEUES, Loopback, running_info
 from page_environments import extras_of, python_of
+from shown_text import fits
 
 from rmqalloc import read
 from rmqalloc.cli import main
@@ -396,18 +397,6 @@ def commands_of(text):
                 yield command
             command = ""
     assert not command, f"a command has no end: {command}"
-
-
-def fits(shown, printed):
-    """Whether a page shows what was printed, but for blanks and for dots.
-
-    >>> fits("a  b\\n... d", "a b c d"), fits("a", "b")
-    (True, False)
-    """
-    pattern = r"\s+".join(re.escape(word) for word in shown.split()).replace(
-        re.escape("..."), ".*?"
-    )
-    return re.fullmatch(rf"\s*{pattern}\s*", printed, re.DOTALL) is not None
 
 
 def needs_spark(text):

@@ -6,7 +6,7 @@ import sys
 import time
 from pathlib import Path
 
-from first_commands import commands
+from shown_text import commands, files, fits
 
 from platforms.release.check import Check, run
 
@@ -45,12 +45,15 @@ def newcomer(wheel: Path, clone: Path, work: Path) -> list[Check]:
     inside(root, "python3 -m venv first")
     inside(root, f"first/bin/pip install -q --disable-pip-version-check '{wheel.name}[cli]'")
     installed = time.monotonic()
-    command, shown = commands((clone / "README.md").read_text("utf-8"))[0]
-    said = inside(root, f"first/bin/{command}")
+    readme = (clone / "README.md").read_text("utf-8")
+    for name, text in files(readme).items():
+        (root / "root" / name).write_text(text, "utf-8")
+    command, shown = commands(readme)[0]
+    said = inside(root, f"PYTHONUNBUFFERED=1 first/bin/{command} 2>&1")
     planned = time.monotonic()
     size = int(inside(root, "du -sk first").split()[0]) / 1024
     figures = f"{suite}: {installed - started:.0f} s to install, {planned - installed:.1f} s for the first plan, {size:.0f} MiB"
-    same = said.strip("\n") == shown
+    same = fits(shown, said)
     return [
         Check(
             what, same, figures if same else f"the first plan is not the README's: {said[:300]!r}"

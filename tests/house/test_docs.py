@@ -58,6 +58,13 @@ def test_the_table_of_rules_is_that_of_the_audit():
     assert page == command_reference.rules_page()
 
 
+def test_the_table_of_strategies_is_that_of_the_registry():
+    import strategy_table
+
+    page = strategy_table.PAGE.read_text(encoding="utf-8")
+    assert page == strategy_table.with_table(page)
+
+
 def test_the_headline_figures_are_those_of_the_committed_benchmarks():
     import chart
 

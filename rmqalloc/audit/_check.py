@@ -93,8 +93,8 @@ def findings_of(
     rules: Sequence[str] = tuple(RULES),
     planned: Planned | None = None,
 ) -> Findings:
-    """Return what some rules find in groups that were chosen already: the steps of docs/flow.md after
-    the views are laid out.
+    """Return the findings of some rules in groups that were chosen already: the steps of
+    docs/contributors/how-it-works.md after the views are laid out.
     """
     snapshot, has_topic, is_whole = known.snapshot, looked_at.has_topic, looked_at.is_whole
     # assign: the strategies that explain owners other than the computed ones

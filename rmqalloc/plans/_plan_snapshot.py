@@ -100,7 +100,10 @@ def planned(
     strict: bool = False,
     verb: Verb = Verb.PLAN,
 ) -> Planned:
-    """`plan_snapshot` of any verb, with what it stands on: the steps of docs/flow.md, in their order."""
+    """Plan a snapshot for any verb, and return the plan with what it was computed from.
+
+    The steps are those of docs/contributors/how-it-works.md, in their order.
+    """
     spec = PlanSpec(scenarios=tuple(scenarios))
     # decide: the strategy of each group, and whether the group can be answered
     known = Known.of(snapshot, groups)

@@ -1,4 +1,5 @@
-"""The recipes of `docs/contributors/recipes.md` work as they are printed.
+"""The recipes of `docs/contributors/recipes.md`, and the first change of `CONTRIBUTING.md`, work as
+they are printed.
 
 Each section with blocks runs from top to bottom in a copy of the checkout, which has the compiled
 modules of the package under test: ``python title="PATH"`` is the whole text of a new file, ``diff``
@@ -20,6 +21,8 @@ import pytest
 from checkout import ROOT, copy_checkout
 
 PAGE = ROOT / "docs/contributors/recipes.md"
+FIRST_CHANGE = "Change a line and test it"
+"""The section of `CONTRIBUTING.md` that runs here."""
 BLOCK = re.compile(r'^```(\w+)(?: title="(.+?)")?\n(.*?)^```$', re.MULTILINE | re.DOTALL)
 
 
@@ -31,10 +34,16 @@ class Block(NamedTuple):
     text: str
 
 
+def sections(page):
+    """Titles and texts of the sections of a page."""
+    for section in re.split(r"^## ", page.read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]:
+        yield section.partition("\n")[::2]
+
+
 def recipes():
-    """Sections of the page that have blocks."""
-    for section in re.split(r"^## ", PAGE.read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]:
-        title, _, text = section.partition("\n")
+    """Sections of the page that have blocks, and the first change."""
+    first = dict(sections(ROOT / "CONTRIBUTING.md"))[FIRST_CHANGE]
+    for title, text in [*sections(PAGE), (FIRST_CHANGE, first)]:
         blocks = [Block(*found) for found in BLOCK.findall(text)]
         assert 2 * len(blocks) == len(re.findall(r"^ *```", text, re.MULTILINE)), (
             f"a block of {title!r} is not of the form that is run"
@@ -49,6 +58,7 @@ def copy_of_checkout(folder):
     compiled = package_under_test.imported_from() / "rmqalloc/_engine"
     for path in [*compiled.glob("*.so"), *compiled.glob("*.pyd"), *compiled.glob("*.sha256")]:
         shutil.copy(path, folder / "rmqalloc/_engine")
+    (folder / ".venv-dev").symlink_to(sys.prefix)
 
 
 def environment(folder):

@@ -3,7 +3,7 @@
 // Package strategies has allocation strategies for rocketmq-client-go that move few queues when clients come and go.
 //
 // Ordinal and Stable divide as the Java classes AllocateOrdinal and AllocateStable do, so that a group may have clients of both
-// languages; docs/strategies of rmqalloc specifies them. Both take queues and clients in the order in which client-go sorts
+// languages; docs/reference of rmqalloc specifies them. Both take queues and clients in the order in which client-go sorts
 // them, which is Java's unless a name has characters beyond U+FFFF.
 package strategies
 

@@ -17,7 +17,7 @@ TABLES = ROOT / "rmqalloc" / "strategies" / "ordinal-tables.txt"
 
 @functools.cache
 def page(name):
-    """All that the Python blocks of ``docs/strategies/<name>.md`` define.
+    """All that the Python blocks of ``docs/reference/<name>.md`` define.
 
     >>> page("ordinal").slot_of("10.0.3.17@consumer-7")
     7

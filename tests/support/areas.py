@@ -127,8 +127,8 @@ AREAS = {
     ),
     "recipes": Area(
         (
-            *("docs/contributors/recipes.md", "rmqalloc/strategies/", "rmqalloc/audit/"),
-            *("rmqalloc/cli/", "rmqalloc/documents/"),
+            *("CONTRIBUTING.md", "docs/contributors/recipes.md", "rmqalloc/strategies/"),
+            *("rmqalloc/audit/", "rmqalloc/cli/", "rmqalloc/documents/", "rmqalloc/history/"),
         ),
         {"tests/house/test_recipes.py": 60},
     ),

@@ -92,7 +92,8 @@ AREAS = {
         (
             *(
                 "java/",
-                "docs/reference/ordinal.md", "docs/reference/stable.md",
+                "docs/reference/ordinal.md",
+                "docs/reference/stable.md",
                 "rmqalloc/strategies/",
                 "tests/support/strategy_",
                 "tests/support/java",
@@ -106,7 +107,13 @@ AREAS = {
         },
     ),
     "go": Area(
-        ("go/", "docs/reference/ordinal.md", "docs/reference/stable.md", "rmqalloc/strategies/", "tests/support/go"),
+        (
+            "go/",
+            "docs/reference/ordinal.md",
+            "docs/reference/stable.md",
+            "rmqalloc/strategies/",
+            "tests/support/go",
+        ),
         {"tests/strategies/test_go.py": 56, "tests/strategies/test_go_strategies.py": 20},
     ),
     "differential": Area(

@@ -76,15 +76,16 @@ class MessageQueue(NamedTuple):
     Attributes
     ----------
     topic : str
-        Topic; ``None`` is kept as Java keeps a null field.
+        Name of the topic.
     broker_name : str
-        Broker that holds the queue.
+        Name of the broker that holds the queue.
     queue_id : int
         Number of the queue on its broker, a signed 32-bit integer.
 
     Notes
     -----
     ``org.apache.rocketmq.common.message.MessageQueue``; ``str()`` gives its ``toString()`` text.
+    A topic of ``None`` is kept, as Java keeps a null field.
 
     Examples
     --------

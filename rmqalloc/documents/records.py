@@ -14,6 +14,7 @@ import types
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, Field, field, fields, is_dataclass
 from functools import cache
+from inspect import cleandoc
 from itertools import chain, islice, repeat, starmap
 from operator import itemgetter
 from typing import Any, ClassVar, Union, get_args, get_origin, get_type_hints
@@ -272,13 +273,16 @@ def _check_needed(given: Collection[str], needed: Collection[str]) -> None:
 
 
 def object_schema(cls: type[Any], kinds: Mapping[str, Kind]) -> dict[str, Any]:
-    """Return JSON Schema of a mapping of fields, with what is said of them and their defaults,
-    where that is declared.
+    """Return JSON Schema of a mapping of fields, with their descriptions and defaults. A field
+    that declares no description has that of the docstring's section Attributes.
     """
     declared = {one.name: one for one in fields(cls)} if is_dataclass(cls) else {}
+    documented = _documented(cls)
     properties = {}
     for name, kind in kinds.items():
         properties[name] = schema = dict(kind.schema())
+        if name in documented:
+            schema["description"] = documented[name]
         one = declared.get(name)
         if one is not None and one.metadata.get("says"):
             schema["description"] = one.metadata["says"]
@@ -289,6 +293,18 @@ def object_schema(cls: type[Any], kinds: Mapping[str, Kind]) -> dict[str, Any]:
         "properties": properties,
         "required": needed_fields(cls),
         "additionalProperties": False,
+    }
+
+
+def _documented(cls: type[Any]) -> dict[str, str]:
+    """Return the descriptions of the section Attributes of a docstring, by field, as a file has
+    them.
+    """
+    _, _, section = cleandoc(cls.__doc__ or "").partition("Attributes\n----------\n")
+    found = re.findall(r"^(\w+) : .*\n((?: +.*\n?)+)", section, re.MULTILINE)
+    return {
+        name: " ".join(text.replace("`", "").replace(". None", ". Null").split())
+        for name, text in found
     }
 
 

@@ -79,7 +79,8 @@ def snapshot_schema() -> dict[str, Any]:
     ['apiVersion', 'kind']
     """
     body = record(Snapshot).schema()
-    head = {"apiVersion": {"enum": [*READABLE_VERSIONS]}, "kind": {"const": KIND}}
+    versions = {"enum": [*READABLE_VERSIONS], "description": "Version of the format."}
+    head = {"apiVersion": versions, "kind": {"const": KIND, "description": "Kind of document."}}
     body |= {"properties": {**head, **body["properties"]}, "required": list(HEAD)}
     return document_schema("Snapshot of a RocketMQ cluster, of rmqalloc", body)
 

@@ -29,18 +29,20 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class TopicBroker:
-    """What one broker holds of a topic; Java's ``QueueData``.
+    """The queues of a topic on one broker; Java's ``QueueData``.
 
     Attributes
     ----------
     broker_name : str
+        Name of the broker.
     read_queue_nums : int
-        Queues that consumers see, ids 0 to ``read_queue_nums - 1``.
+        Number of queues that consumers see. Their ids are 0 to ``read_queue_nums - 1``.
     write_queue_nums : int or None
-        Queues that producers see; None where not known.
+        Number of queues that producers see. None if unknown.
     perm : int
-        Bit 4: readable, bit 2: writable.
+        Permissions: bit 4 is readable, bit 2 is writable.
     machine_room : str or None
+        Machine room of the broker. None if unknown.
     """
 
     broker_name: str
@@ -78,9 +80,11 @@ class Topic:
     Attributes
     ----------
     name : str
+        Name of the topic.
     brokers : tuple of TopicBroker
+        Brokers that hold queues of the topic.
     unknown : mapping of str to str
-        ``routes`` and why, where the brokers or their queues are known only in part.
+        Key ``routes`` with the reason, if the brokers or queues are known only in part.
     """
 
     name: str
@@ -104,15 +108,15 @@ class Topic:
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """Which messages of a topic a subscription takes; Java's ``SubscriptionData``.
+    """The filter of a subscription; Java's ``SubscriptionData``.
 
     Attributes
     ----------
     expression : str
-        Tags parted by ``||``, ``*`` for all messages, a condition of SQL92, or the name of a filter
-        class.
+        Tags with ``||`` between them, ``*`` for all messages, an SQL92 condition, or the name of a
+        filter class.
     type : str
-        TAG, SQL92, CLASS for a filter class, or what else the broker was taught.
+        Type of the expression: TAG, SQL92, CLASS for a filter class, or a type of a broker plugin.
     """
 
     expression: str = ALL_MESSAGES
@@ -140,27 +144,34 @@ class Filter:
 
 @dataclass(frozen=True, slots=True)
 class Client:
-    """One client of a group, as one broker's list has it; a client id that is listed twice is two
-    of these.
+    """One client of a group. A client id that a broker lists twice is two entries.
 
     Attributes
     ----------
     client_id : str
-    machine_room, language, version, strategy : str or None
-        ``language`` is as brokers name it, but ``RMQALLOC`` for a member of `rmqalloc.client`;
-        ``strategy`` is what the client itself says it uses, where it says so.
+        Client id.
+    machine_room : str or None
+        Machine room of the client. None if unknown.
+    language : str or None
+        Language as brokers name it; ``RMQALLOC`` for a member of `rmqalloc.client`. None if
+        unknown.
+    version : str or None
+        Release of the client. None if unknown.
+    strategy : str or None
+        Strategy that the client reports. None if it reports none.
     virtual_nodes : int or None
+        Virtual nodes of the client's ring. None if unknown: no RocketMQ client reports them.
     subscriptions : tuple of str, or None
-        Topics the client itself says it subscribes to.
+        Topics that the client reports. None if unknown.
     filters : mapping of topic to Filter, or None
-        Topics of which the client says that it takes only some messages; of all others it takes
-        all. None where not known.
+        Filters that the client reports, by topic. The client takes all messages of the remaining
+        topics. None if unknown.
     owned : tuple of MessageQueue, or None
-        Queues the client says it has now; None where it was not asked or did not answer.
+        Queues that the client reports. None if it was not requested or did not answer.
     sees_read_queue_nums : mapping of topic to {broker_name: read_queue_nums}, or None
-        The client's own, perhaps stale, routes, where known.
+        Read queues by topic and broker in the client's own, perhaps stale, routes. None if unknown.
     start_timestamp : int or None
-        When the client says that it started, by its own clock (ms since the epoch).
+        Start of the client by its own clock, in milliseconds since the epoch. None if unknown.
     """
 
     client_id: str
@@ -183,14 +194,18 @@ class Client:
 
 @dataclass(frozen=True, slots=True)
 class Lag:
-    """How far one queue has been consumed.
+    """The offsets of one queue.
 
     Attributes
     ----------
-    broker_offset, consumer_offset : int
-        Where the queue ends, and up to where the group has committed (-1: nothing yet).
+    queue : MessageQueue
+        The queue.
+    broker_offset : int
+        End of the queue.
+    consumer_offset : int
+        Committed offset of the group; -1 if the group has committed none.
     last_timestamp : int or None
-        Store time (ms since the epoch) of the last consumed message.
+        Store time of the last consumed message, in milliseconds since the epoch. None if unknown.
     """
 
     queue: MessageQueue
@@ -211,53 +226,53 @@ class Group:
     Attributes
     ----------
     name : str
+        Name of the group.
     subscriptions : tuple of str
-        Topics that the group's clients divide among themselves; retry topics included where known.
+        Topics that the clients divide, with the retry topic if known.
     clients : tuple of Client
+        Clients of the group.
     message_model : str
         ``CLUSTERING`` or ``BROADCASTING``.
     strategy : str or None
-        RocketMQ's name of the strategy of the group's clients; None where it is not known.
+        RocketMQ's name of the strategy. None if unknown.
     strategy_params : mapping
-        Its parameters, as `rmqalloc.strategy` takes them (``virtual_nodes``, ``machine_rooms``,
-        ...).
+        Parameters of the strategy by name, such as ``virtual_nodes`` or ``machine_rooms``.
     strategy_source : {"given", "reported", "fitted", "assumed"} or None
-        How the strategy is known: somebody wrote it down, the clients report it, it is the one that
-        explains what they own, or it is RocketMQ's default because nothing shows it. None where
-        `rmqalloc.evidence.with_strategies` has not looked yet.
+        How the strategy is known: a file or an option states it, the clients report it, it explains
+        the queues that clients report, or it is RocketMQ's default because nothing shows it. None
+        if not yet determined.
     strategy_explains : float or None
-        Share of the queues with one known owner that the strategy gives to that owner; None where
-        no owner is known.
+        Share of the queues with one known owner that the strategy gives to that owner. None if no
+        owner is known.
     strategy_doubt : str or None
-        Why the clients may divide by something else, so that no owners are computed from the
-        strategy; None for no doubt.
+        Reason why the strategy is in doubt, so that no owners are computed. None if there is no
+        doubt.
     is_shared : bool
-        Whether clients share the messages of a queue, as those behind a proxy (gRPC) do, be it only
-        some of them: then no queue has an owner. See `is_behind_proxy`.
+        True if some clients are behind a proxy (gRPC) and share the messages of a queue. No queue
+        of the group has an owner then.
     is_ordered : bool
+        True if the group consumes in order, under locks.
     server_assignment : str or None
-        ``PULL`` or ``POP`` where brokers assign the queues, None where clients do.
+        ``PULL`` or ``POP`` if brokers assign the queues. None if clients divide them.
     pop_share_queue_num : int
         RocketMQ's ``popShareQueueNum``, for POP.
     broker_client_ids : mapping of broker name to tuple of str, or None
-        The client ids as single brokers list them, where they do not agree: each client asks one
-        broker at random.
+        Client ids by broker, if the brokers' lists differ. Each client asks one broker at random.
     lags : tuple of Lag
+        Offsets of the queues of the group.
     consume_tps : float or None
-        Messages consumed per second, over the group.
+        Messages that the group consumes per second. None if unknown.
     paused_brokers : tuple of str
-        Brokers that do not let the group consume (``consumeEnable`` is false in its settings
-        there), as far as it is known.
+        Brokers whose setting ``consumeEnable`` of the group is false.
     filters : mapping of topic to tuple of Filter, or None
-        Topics of which brokers say that the group takes only some messages; several where the
-        brokers do not agree. A broker has one for the whole group, the newest that any client sent.
-        None where not known.
+        Filters that brokers hold for the group, by topic; several if brokers differ. A broker holds
+        one filter for the whole group, the newest that a client sent. None if unknown.
     lite_topic : str or None
-        The topic whose lite topics (RocketMQ 5.5) the group reads, where it is a group for these:
-        every client then subscribes to lite topics of its own, which no reader of clusters sees.
+        Topic whose lite topics (RocketMQ 5.5) the group reads. The lite topics of each client are
+        not in a snapshot.
     unknown : mapping of str to str
-        What of ``clients``, ``subscriptions`` and ``owners`` (what clients own) is not known or
-        known only in part, and why.
+        Keys ``clients``, ``subscriptions`` and ``owners`` (the queues that clients report) with the
+        reason, if the fact is unknown or known only in part.
     """
 
     name: str
@@ -308,23 +323,22 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Broker:
-    """A broker that was asked.
+    """A broker of a running cluster.
 
     Attributes
     ----------
     broker_name : str
+        Name of the broker.
     address : str
-        ``host:port``.
+        Address, ``host:port``.
     role : {"MASTER", "SLAVE", "ACTING_MASTER"}
-        A slave is asked only where the name server knows no master of that name. One that stands in
-        for the master (RocketMQ's ``enableActingMaster``, if the name server has
-        ``supportActingMaster``) takes care of offsets and locks meanwhile; nothing can be written
-        there either.
+        Role. A slave is read only if the name server lists no master. A slave with RocketMQ's
+        ``enableActingMaster`` (and ``supportActingMaster`` of the name server) keeps offsets and
+        locks, and takes no messages.
     role_doubt : str or None
-        Why it is not known whether it stands in for the master.
+        Reason why it is unknown whether the slave acts as the master. None if there is no doubt.
     is_silent : bool
-        Whether it does not answer, be it that its connection is refused or that it takes longer
-        than it may.
+        True if the broker refuses the connection or does not answer in time.
     """
 
     broker_name: str
@@ -346,22 +360,21 @@ class Departure:
     Attributes
     ----------
     kind : {"broker", "topic", "queue", "group"}
-        ``queue``: readable queues of a topic on a broker that is still listed.
+        Kind. ``queue``: readable queues of a topic on a broker that is still listed.
     name : str
-        Of the broker, the topic or the group.
+        Name of the broker, the topic or the group.
     last_seen : str
-        Time of the last reading that showed it, as ISO 8601 in UTC.
+        Time of the last reading that showed it, ISO 8601 in UTC.
     cause : {"dead", "unlisted", "broker", "removed"}
-        A broker is ``dead`` if no name server lists it and it does not answer, ``unlisted`` if no
-        name server lists it and it answers or was not asked. Topics and groups left with their
-        ``broker``, or were ``removed`` while their brokers stayed.
+        ``dead``: no name server lists the broker, and it does not answer. ``unlisted``: no name
+        server lists the broker, and it answers or got no request. ``broker``: the topic or group
+        left with its broker. ``removed``: the brokers are still listed.
     broker_name : str or None
-        Of ``queue``.
+        Name of the broker of ``queue``.
     queues : mapping of topic to int
-        Readable queues that left with it.
+        Number of readable queues that left, by topic.
     messages : int or None
-        Messages that groups had not consumed from these queues at the last reading; None where not
-        known.
+        Messages in these queues that groups had not consumed at the last reading. None if unknown.
     """
 
     kind: Annotated[str, Text(DEPARTED)]
@@ -375,7 +388,17 @@ class Departure:
 
 @dataclass(frozen=True, slots=True)
 class SourceError:
-    """Something that could not be asked or read, so that the snapshot is partial."""
+    """A request or a file that failed, so that the snapshot is partial.
+
+    Attributes
+    ----------
+    source : str
+        Server or file.
+    request : str
+        The request.
+    message : str
+        The error.
+    """
 
     source: str
     request: str
@@ -389,14 +412,17 @@ class ReadSource:
     Attributes
     ----------
     file : str
-    first_line, last_line : int
-        From 1.
+        Path of the file.
+    first_line : int
+        First line, from 1.
+    last_line : int
+        Last line, included.
     what : str
-        The kind of output, such as ``consumerProgress -g``.
+        Kind of output, such as ``consumerProgress -g``.
     contents : str
-        What it states, for people.
+        Summary of the contents, for people.
     left_out : str or None
-        What of it is not in the snapshot, and why.
+        Contents that are not in the snapshot, and the reason.
     """
 
     file: str
@@ -425,23 +451,25 @@ class Snapshot:
     Attributes
     ----------
     topics : tuple of Topic
+        Topics.
     groups : tuple of Group
+        Consumer groups.
     errors : tuple of SourceError
-        What is missing, and why.
+        Requests that failed.
     fetched_at : str or None
-        When, as ISO 8601 in UTC.
+        Time of the snapshot, ISO 8601 in UTC. None if unknown.
     source : str or None
-        Where from, for people.
+        Origin of the snapshot, for people.
     brokers : tuple of Broker
-        Brokers that were asked; none where the snapshot is not of a running cluster.
+        Brokers of a running cluster; none in a snapshot of files.
     unknown : mapping of str to str
-        ``subscriptions`` and why, where there may be more groups; ``routes`` and why, where there
-        may be more topics.
+        Key ``subscriptions`` with the reason, if there may be more groups; key ``routes`` with the
+        reason, if there may be more topics.
     sources : tuple of ReadSource
-        What was read of which file, where outputs of tools were joined.
+        Lines of the tool outputs that were read.
     departed : tuple of Departure
-        What earlier readings showed within the last hour and this one does not; none where nothing
-        was read before.
+        Brokers, topics, queues and groups that readings of the last hour showed and this one does
+        not.
     """
 
     topics: tuple[Topic, ...] = ()

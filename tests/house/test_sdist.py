@@ -74,7 +74,7 @@ VERSION = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["versi
 @pytest.mark.parametrize(("name", "pattern"), [
     ("rmqalloc/version.py", '__version__ = "(.*)"'),
     ("CITATION.cff", "^version: (.*)$"),
-    ("docs/deploy.md", r"rmqalloc:([\d.]+\d)"),
+    ("docs/operators/daily.md", r"rmqalloc:([\d.]+\d)"),
     ("deploy/kubernetes/rmqalloc.yaml", r"image: rmqalloc:(\S+)"),
     ("deploy/kubernetes/check.yaml", r"image: rmqalloc:(\S+)"),
     pytest.param("java/pom.xml", r"rmqalloc-strategies</artifactId>\s*<version>(.*)</version>",

@@ -1,4 +1,5 @@
-"""The tables of docs/reference/options.md: options that verbs share, and exit codes of single verbs.
+"""The tables of docs/reference/options.md: options that verbs share, variables of the environment,
+and exit codes.
 
 ``python tests/support/option_tables.py`` writes them there.
 """
@@ -11,6 +12,8 @@ import click
 from checkout import ROOT
 from cli_commands import COMMANDS
 
+from rmqalloc.cli._environment import VARIABLES
+from rmqalloc.cli._exit_codes import MEANINGS
 from rmqalloc.cli._options import SHARED, Shared
 from rmqalloc.cli._verbs import VERBS
 
@@ -56,9 +59,23 @@ def codes() -> str:
     return "\n".join(lines)
 
 
+def variables() -> str:
+    """Return the table of variables of the environment."""
+    rows = (f"| `{name}` | {means} |" for name, means in VARIABLES.items())
+    return "\n".join(["| variable | meaning |", "| --- | --- |", *rows])
+
+
+def meanings() -> str:
+    """Return the table of what exit codes mean."""
+    rows = (f"| {code} | {means} |" for code, means in MEANINGS.items())
+    return "\n".join(["| code | meaning |", "| --- | --- |", *rows])
+
+
 def with_tables(page: str) -> str:
     """Return a page with the tables between its marks."""
     page = _between(page, "options", f"\n{tables()}")
+    page = _between(page, "variables", f"\n{variables()}\n")
+    page = _between(page, "meanings", f"\n{meanings()}\n")
     return _between(page, "codes", f"\n{codes()}\n")
 
 

@@ -25,6 +25,25 @@ def test_every_kind_has_a_schema(kind, capsys):
     assert schema["type"] == "object" and schema["properties"]["$schema"]
 
 
+def fields_of(schema):
+    """Yield the name and schema of every field of a mapping, and of the mappings in it."""
+    for name, field in schema.get("properties", {}).items():
+        yield name, field
+        yield from fields_of(field)
+    for part in (*schema.get("anyOf", ()), schema.get("items"), schema.get("additionalProperties")):
+        yield from fields_of(part) if isinstance(part, dict) else ()
+
+
+@pytest.mark.parametrize("kind", ["snapshot", "simulation"])
+def test_every_field_is_described(kind, capsys):
+    schema = printed(kind, capsys)
+    events = schema["properties"].get("events")
+    parts = events["items"]["anyOf"][0]["properties"] if events else {}
+    found = [*fields_of(schema), *(pair for part in parts.values() for pair in fields_of(part))]
+    assert len(found) > 60
+    assert [name for name, field in found if not field.get("description")] == []
+
+
 def test_a_saved_plan_keeps_its_schema_and_may_name_it(tmp_path, capsys):
     path = tmp_path / "plan.json"
     save_plan(plan_snapshot(read_snapshot(str(find("seed").path)), []), path)

@@ -65,6 +65,20 @@ def test_the_table_of_strategies_is_that_of_the_registry():
     assert page == strategy_table.with_table(page)
 
 
+def test_the_tables_of_fields_and_forms_are_current():
+    import field_tables
+
+    page = field_tables.PAGE.read_text(encoding="utf-8")
+    assert page == field_tables.with_tables(page)
+
+
+def test_the_table_of_metrics_is_current():
+    import metric_table
+
+    page = metric_table.PAGE.read_text(encoding="utf-8")
+    assert page == metric_table.with_table(page)
+
+
 def test_the_headline_figures_are_those_of_the_committed_benchmarks():
     import chart
 

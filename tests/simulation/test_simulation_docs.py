@@ -5,7 +5,7 @@ from checkout import ROOT
 from rmqalloc.cli import main
 from rmqalloc.simulation import EVENTS, read_script
 
-PAGE = ROOT / "docs" / "simulate.md"
+PAGE = ROOT / "docs" / "operators" / "rollout.md"
 
 
 def test_the_page_holds_what_the_command_prints(capsys):
@@ -15,9 +15,9 @@ def test_the_page_holds_what_the_command_prints(capsys):
     assert f"```\n{figures}\n```\n" in PAGE.read_text()
 
 
-def test_the_page_names_every_kind_of_event():
-    text = PAGE.read_text()
-    assert [kind for kind in EVENTS if f"`{kind}" not in text] == []
+def test_the_reference_names_every_kind_of_event():
+    text = (ROOT / "docs" / "reference" / "snapshots.md").read_text()
+    assert [kind for kind in EVENTS if f"| `{kind}` |" not in text] == []
 
 
 def test_every_example_is_a_script():

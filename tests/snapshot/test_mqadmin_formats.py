@@ -7,7 +7,7 @@ written by hand after its format strings.
 """
 
 import pytest
-from checkout import DATA, ROOT
+from checkout import DATA
 
 from rmqalloc import MessageQueue
 from rmqalloc.documents import Source
@@ -58,12 +58,6 @@ def test_each_form_has_a_file_that_begins_so(form):
     for path in files:
         (section,) = sections(Source(str(path), path.read_bytes(), SnapshotError))
         assert section.kind == form.kind
-
-
-@pytest.mark.parametrize("form", FORMATS, ids=lambda form: f"{form.command} {form.since}")
-def test_the_page_of_snapshots_has_each_form(form):
-    page = (ROOT / "docs" / "reference" / "snapshots.md").read_text()
-    assert f"| `{form.command}` | {form.since} to {form.until} | {form.note} |" in page
 
 
 @pytest.mark.parametrize("release", given("consumerConnection.order-svc.txt"))

@@ -116,7 +116,9 @@ def between(page, marks, text):
     """A page with other text between two marks."""
     head, begin, rest = page.partition(f"<!-- {marks}:begin -->\n")
     _, end, tail = rest.partition(f"\n<!-- {marks}:end -->")
-    assert begin and end, f"no lines <!-- {marks}:begin --> and <!-- {marks}:end --> with one between"
+    assert begin and end, (
+        f"no lines <!-- {marks}:begin --> and <!-- {marks}:end --> with one between"
+    )
     return f"{head}{begin}{text}{end}{tail}"
 
 

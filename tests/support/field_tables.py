@@ -1,5 +1,5 @@
-"""The tables of fields in docs/reference/snapshots.md, made from the JSON Schemas of snapshots and
-of scripts of a simulation.
+"""The tables of docs/reference/snapshots.md: the fields of snapshots and of scripts of a simulation,
+made from their JSON Schemas, and the forms of mqadmin's outputs.
 
 ``python tests/support/field_tables.py`` writes them there.
 """
@@ -9,6 +9,7 @@ from command_reference import between, plain, table
 
 from rmqalloc.simulation import script_schema
 from rmqalloc.snapshot.files import snapshot_schema
+from rmqalloc.snapshot.files.outputs._formats import FORMATS
 
 PAGE = ROOT / "docs" / "reference" / "snapshots.md"
 TYPES = {
@@ -47,6 +48,12 @@ def script_tables():
     return "\n\n".join([*tables_of(schema, "Script"), "**Events**", made])
 
 
+def forms_table():
+    """Return a row for each form of each command of mqadmin that is read."""
+    rows = [[f"`{form.command}`", f"{form.since} to {form.until}", form.note] for form in FORMATS]
+    return table(["command", "RocketMQ", "form"], rows)
+
+
 def tables_of(schema, title):
     """Yield the title and the table of a mapping, then those of the mappings in it."""
     fields = {name: field for name, field in schema["properties"].items() if name != "$schema"}
@@ -81,7 +88,8 @@ def plain_default(default):
 def options_of(event):
     """Return the fields of an event, with their defaults; those that must be given are marked."""
     return ", ".join(
-        name_of(name, event) + (f" ({plain_default(field['default'])})" if "default" in field else "")
+        name_of(name, event)
+        + (f" ({plain_default(field['default'])})" if "default" in field else "")
         for name, field in event["properties"].items()
     )
 
@@ -113,7 +121,9 @@ def mappings_in(schema):
 
 def with_tables(page):
     """Return a page with the tables between its marks."""
-    return between(between(page, "fields", snapshot_tables()), "script", script_tables())
+    page = between(page, "fields", snapshot_tables())
+    page = between(page, "script", script_tables())
+    return between(page, "forms", forms_table())
 
 
 if __name__ == "__main__":

@@ -54,6 +54,8 @@ class LiveCluster:
         Options of the brokers' Java machines.
     version : str, optional
         Release of the servers: 4.9.7, or by default what the pom says.
+    **settings
+        Settings of every broker's file, such as ``autoCreateTopicEnable="true"``.
     """
 
     def __init__(
@@ -62,7 +64,9 @@ class LiveCluster:
         outlives: bool = False,
         options: Sequence[str] = (LOCKS_LAST,),
         version: str | None = None,
+        **settings: Any,
     ) -> None:
+        self._settings = settings
         self.home = home or Path(tempfile.mkdtemp(prefix="rmqalloc-cluster-"))
         self.home.mkdir(parents=True, exist_ok=True)
         self.classpath = maven_classpath(PROJECT, version)
@@ -133,7 +137,7 @@ class LiveCluster:
                 "mappedFileSizeConsumeQueue": 60_000, "timerWheelEnable": "false", "flushDiskType": "ASYNC_FLUSH",
                 "autoCreateTopicEnable": "false", "loadBalancePollNameServerInterval": 500, "diskMaxUsedSpaceRatio": 95,
                 "registerNameServerPeriod": 10_000, "waitTimeMillsInSendQueue": 30_000,
-                "osPageCacheBusyTimeOutMills": 30_000, **settings,
+                "osPageCacheBusyTimeOutMills": 30_000, **self._settings, **settings,
             },
         )  # fmt: skip
 
@@ -284,7 +288,7 @@ def main() -> None:
         return
     if any(home.glob("*.pid")):
         raise SystemExit(f"a cluster runs in {home} already; stop it first: make cluster-stop")
-    cluster = LiveCluster(home, outlives=True)
+    cluster = LiveCluster(home, outlives=True, autoCreateTopicEnable="true")
     try:
         cluster.start()
     except BaseException:

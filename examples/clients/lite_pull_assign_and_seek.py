@@ -1,4 +1,4 @@
-"""A lite pull consumer chooses its queues and goes back in one.
+"""A lite pull consumer chooses its queues and seeks back in one queue.
 
 python examples/clients/lite_pull_assign_and_seek.py
 """
@@ -75,7 +75,7 @@ print("queue 1 from offset 1 on:", ", ".join(poller.poll()))
 poller.consumer.pause([chosen[0]])
 cluster.fill(4)
 clock.run(until=clock.now() + 2_000)
-print("new ones, queue 0 paused:", ", ".join(poller.poll()))
+print("new messages, queue 0 paused:", ", ".join(poller.poll()))
 
 poller.consumer.shutdown()
 print("stored offsets:", [cluster.broker.offsets.query_offset("audit", queue) for queue in chosen])

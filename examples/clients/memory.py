@@ -83,7 +83,7 @@ class Connection:
     # --- From the broker: as an action of its own on the client's clock, not in the middle of another one ---
 
     def notify_consumer_ids_changed(self, consumer_group: str) -> None:
-        """The broker says that clients came or went."""
+        """The clients of the group have changed."""
         self._clock.call_later(0, lambda: self._factory.notify_consumer_ids_changed(consumer_group))
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""Two pull consumers are told their queues and read when they like.
+"""Two pull consumers: a listener reports the queues, and the program reads them when it likes.
 
 python examples/clients/pull_and_listen.py
 """
@@ -13,7 +13,7 @@ from rmqalloc.simulation import VirtualClock
 
 
 class Worker:
-    """A pull consumer and the queues that it was last told of."""
+    """A pull consumer and its queues, as of the last report."""
 
     def __init__(self, cluster: Cluster, name: str) -> None:
         self._cluster = cluster
@@ -32,10 +32,10 @@ class Worker:
     ) -> None:
         """The queues of a topic have changed."""
         self.queues = sorted(mq_divided)
-        print(f"  {self.name} is told {[queue.queue_id for queue in self.queues]}")
+        print(f"  {self.name} owns {[queue.queue_id for queue in self.queues]}")
 
     def read(self) -> int:
-        """Read all queues to their ends; how many messages there were."""
+        """Read all queues to their ends; return the number of messages."""
         n_messages = 0
         for queue in self.queues:
             stored = self.consumer.client_factory.finish(

@@ -24,7 +24,7 @@ class Reader:
         self._cluster.clock.call_later(delay, lambda: self._pull(request))
 
     def pop_later(self, request: PopRequest, delay: int) -> None:
-        """Only groups whose queues a broker assigns (client_rebalance=False) are asked to pop."""
+        """Only called for groups whose queues a broker assigns (client_rebalance=False)."""
         raise NotImplementedError
 
     def _pull(self, request: PullRequest) -> None:
@@ -44,7 +44,7 @@ class Reader:
 
 
 def show(title: str, consumers: list[PushConsumer], readers: list[Reader]) -> None:
-    """Who owns what, and how much each has read."""
+    """Print the queues of each consumer and the number of its messages."""
     print(title)
     for consumer, reader in zip(consumers, readers, strict=True):
         owned = sorted(queue.queue_id for queue in consumer.rebalance.working_queues("orders"))

@@ -1,7 +1,7 @@
 """Check a client half with recorded sequences, those of the level "simple" in the file that is
 named.
 
-docs/authors/conformance.md says what a line holds. A checker of another client has the same parts: a stub
+docs/authors/conformance.md defines the lines. A checker of another client has the same parts: a stub
 that answers requests and writes them down, a clock that stands still, and a loop over events.
 """
 
@@ -42,7 +42,7 @@ def texts(queues):
 
 
 class Draws(Random):
-    """The one thing that is drawn: which broker is asked for the clients of a group."""
+    """The random choice of the broker that is asked for the clients of a group."""
 
     def __init__(self, seed):
         super().__init__()
@@ -55,7 +55,7 @@ class Draws(Random):
 
 
 class Stub:
-    """Answers requests as a line says, and writes them down; also the one who would pull."""
+    """Answers requests as a line sets them, and records the requests; also the pull dispatcher."""
 
     def __init__(self, answers):
         self.clock, self.seen = VirtualClock(), []
@@ -181,21 +181,21 @@ def first_wrong(line):
     None if there is none.
     """
     config = line["config"]
-    said, stub = config["consumers"]["c0"], Stub(config["answers"])
+    given, stub = config["consumers"]["c0"], Stub(config["answers"])
     profile = PROFILES[line["release"][:3]]
     manager = MQClientManager(
         stub.clock, lambda factory: stub, profile=profile, random=Draws(config["seed"])
     )
     settings = {
-        "strategy": strategy(said["strategy"]),
-        "orderly": said["orderly"],
+        "strategy": strategy(given["strategy"]),
+        "orderly": given["orderly"],
         "dispatcher": stub,
     }
-    settings["consume_from_where"] = ConsumeFromWhere(said["from"])
+    settings["consume_from_where"] = ConsumeFromWhere(given["from"])
     consumer = PushConsumer(
-        manager, said["group"], identity=ClientIdentity(said["ip"], said["instance"]), **settings
+        manager, given["group"], identity=ClientIdentity(given["ip"], given["instance"]), **settings
     )
-    for topic in said["topics"]:
+    for topic in given["topics"]:
         consumer.subscribe(topic)
     for number, (event, after) in enumerate(zip(line["events"], line["after"], strict=True)):
         match event["kind"]:
@@ -204,7 +204,7 @@ def first_wrong(line):
             case "advance":
                 stub.clock.run(until=stub.clock.now() + event["ms"])
             case "notice":
-                consumer.client_factory.notify_consumer_ids_changed(said["group"])
+                consumer.client_factory.notify_consumer_ids_changed(given["group"])
             case kind:
                 getattr(consumer, kind)()  # start, shutdown
         queues = {text(queue) for queue in consumer.rebalance.process_queue_table}

@@ -1,4 +1,4 @@
-"""The examples of examples/clients do what docs/authors/build.md says, with public names only."""
+"""The examples of examples/clients print what pages of docs/authors show, with public names only."""
 
 import ast
 import importlib
@@ -9,13 +9,13 @@ from checkout import ROOT
 from programs import python
 
 FOLDER = ROOT / "examples" / "clients"
-PAGE = ROOT / "docs" / "authors" / "build.md"
+PAGES = [ROOT / "docs" / "authors" / name for name in ("index.md", "build.md")]
 PROGRAMS = sorted(path.name for path in FOLDER.glob("*.py") if path.name != "memory.py")
 
 
-def printed_on_the_page():
-    """What the page says that each program prints."""
-    text = PAGE.read_text(encoding="utf-8")
+def printed_on_the_pages():
+    """What the pages show that each program prints."""
+    text = "".join(page.read_text(encoding="utf-8") for page in PAGES)
     return dict(
         re.findall(
             r"^\$ python examples/clients/(\w+\.py)\n(.*?)^```", text, re.MULTILINE | re.DOTALL
@@ -23,17 +23,17 @@ def printed_on_the_page():
     )
 
 
-def test_every_program_is_on_the_page():
-    assert sorted(printed_on_the_page()) == PROGRAMS
+def test_every_program_is_on_a_page():
+    assert sorted(printed_on_the_pages()) == PROGRAMS
     assert len(PROGRAMS) == 5
 
 
 @pytest.mark.thorough(keep=1)
 @pytest.mark.parametrize("program", PROGRAMS)
-def test_a_program_prints_what_the_page_shows(program):
+def test_a_program_prints_what_its_page_shows(program):
     done = python("-W", "error", FOLDER / program, PYTHONSAFEPATH="")
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout == printed_on_the_page()[program]
+    assert done.stdout == printed_on_the_pages()[program]
 
 
 @pytest.mark.parametrize("program", [*PROGRAMS, "memory.py"])
@@ -64,6 +64,6 @@ def test_the_page_has_a_row_for_every_method_of_a_port(port):
         node.body for node in ports.body if isinstance(node, ast.ClassDef) and node.name == port
     ]
     methods = [node.name for node in body if isinstance(node, ast.FunctionDef)]
-    section = PAGE.read_text(encoding="utf-8").partition(f"### {port}\n")[2].partition("\n#")[0]
+    section = PAGES[1].read_text(encoding="utf-8").partition(f"### {port}\n")[2].partition("\n#")[0]
     rows = re.findall(r"^\| `(\w+)`", section, re.MULTILINE)
     assert rows == methods

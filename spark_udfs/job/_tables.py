@@ -136,7 +136,8 @@ def kind_of_catalog(spark: SparkSession, name: TableName) -> str:
 
 def _needed(spark: SparkSession) -> str:
     return (
-        "--into needs Delta or Iceberg in the session: its jar, its catalog and its extensions (docs/data/spark.md, Into a table). "
+        "--into needs Delta or Iceberg in the session: its jar, its catalog and its extensions "
+        "(docs/data/spark.md, A table). "
         f"{CONNECTORS}; this session is Spark {spark.version}"
     )
 

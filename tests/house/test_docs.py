@@ -11,6 +11,7 @@ from cli_commands import COMMANDS
 
 import rmqalloc
 from rmqalloc.cli._error_handler import exit_code_of
+from rmqalloc.evaluation import ErrCode, PlanSpec
 from rmqalloc.strategies import STRATEGIES
 
 PAPERS = ("CHANGELOG.md", "CODE_OF_CONDUCT.md", "CONTRIBUTING.md", "SECURITY.md")
@@ -77,6 +78,27 @@ def test_the_table_of_metrics_is_current():
 
     page = metric_table.PAGE.read_text(encoding="utf-8")
     assert page == metric_table.with_table(page)
+
+
+def test_the_table_of_codes_is_that_of_bad_rows():
+    import row_tables
+
+    page = row_tables.PAGE.read_text(encoding="utf-8")
+    assert page == row_tables.with_table(page)
+    assert set(row_tables.meanings()) == set(ErrCode)
+    assert set(row_tables.messages()) == set(ErrCode) - {ErrCode.GOOD}
+
+
+def test_the_columns_of_a_plan_are_those_of_the_schema():
+    page = (ROOT / "docs" / "reference" / "rows.md").read_text(encoding="utf-8")
+    table = page.partition("## Columns of a plan")[2].partition("\n## ")[0]
+    rows = re.findall(r"^\| (`.*`) \| ([\w ]+) \|", table, re.MULTILINE)
+    listed = {name: kind for names, kind in rows for name in re.findall(r"`(\w+)`", names)}
+    found = {
+        field.name: "list of int32" if field.name == "owners" else str(field.type)
+        for field in PlanSpec("AVG", output="owners").schema
+    }
+    assert listed == found
 
 
 def test_the_headline_figures_are_those_of_the_committed_benchmarks():

@@ -1,3 +1,3 @@
 """The version of the package, for the rooms that write it into what they make."""
 
-__version__ = "0.2.0"
+__version__ = "0.3.0"

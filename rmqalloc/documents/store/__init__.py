@@ -7,7 +7,7 @@ place under a name that cannot be guessed, is brought to the disk, and takes its
 What a killed writer leaves bears such a name and is locked by nobody: the next writer to the same
 place removes it.
 
-All of it holds on Linux; docs/writing.md lists what holds elsewhere. Nothing else in this package
+All of it holds on Linux; docs/reference/options.md lists what holds elsewhere. Nothing else in this package
 opens a file for writing, renames or removes one.
 """
 

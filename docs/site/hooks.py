@@ -17,17 +17,9 @@ PAGES = {f"{name}.md": f"{name.lower().replace('_', '-')}.md" for name in PAPERS
 LAST = 1e-9
 """So little that any page which mentions a word comes before one of these that has it in its title."""
 BOOSTS = {
-    "operators/": 2,
-    "authors/": 1,
-    "data/": 1,
     "api/": LAST,
     "changelog": LAST,
-    "contributing": 0.2,
-    "contributors/evidence": LAST,
-    "contributors/": 0.2,
-    "reference/benchmarks": 0.2,
-    "reference/stability": 0.2,
-    "reference/": 0.5,
+    "reference/commands": 0.5,
 }
 """How much pages count in the search, by the beginning of their names; 1 if none fits. Tasks come before names and figures."""
 TO_FILE = re.compile(

@@ -119,7 +119,8 @@ yaml         PyYAML                    yaml
 pyarrow      pyarrow                   arrow
 pyspark      pyspark                   spark
 py4j         py4j                      spark
-pandas       pandas                    spark
+pandas       pandas                    notebook
+matplotlib   matplotlib                notebook
 grpc         grpcio                    connect
 grpc_status  grpcio-status             connect
 google       googleapis-common-protos  connect

@@ -72,7 +72,8 @@ class Findings(TableResult, Sequence[Finding]):
     1 finding: 1 warning
     """
 
-    TABLES: ClassVar = ()
+    TABLES: ClassVar = ("findings", "unread", "reach")
+    SHOWN: ClassVar = ("severity", "rule", "consumer_group", "topic", "message")
 
     def __init__(
         self,
@@ -131,8 +132,11 @@ class Findings(TableResult, Sequence[Finding]):
     def __hash__(self) -> int:
         return hash(self._all)
 
-    def __repr__(self) -> str:
-        return f"<Findings: {self.summary()}>"
+    def _in_short(self) -> str:
+        return f"Findings: {self.summary()}"
+
+    def _table_of(self, name: str) -> pa.Table:
+        return self.main_table() if name == self.TABLES[0] else super()._table_of(name)
 
     def summary(self) -> str:
         """Return how many findings there are, and what is not known, in one line.

@@ -34,6 +34,7 @@ from rmqalloc.results.schemas import columns, table_of
 from rmqalloc.snapshot.matching import ALL
 from rmqalloc.snapshot.snapshot import Group, Snapshot
 from rmqalloc.snapshot.unknown import Unknowns
+from rmqalloc.text import counted
 
 GROUP_LIST_SCHEMA = columns(
     "consumer_group: string",
@@ -84,10 +85,19 @@ class GroupList(TableResult):
 
     TABLES: ClassVar = ("groups",)
     NOTES: ClassVar = ()
+    SHOWN: ClassVar = (
+        *("consumer_group", "n_clients", "n_topics", "n_queues", "strategy", "messages"),
+        *("unowned", "double_owned", "unread", "idle", "worst"),
+    )
     _drawn_by: ClassVar = "rmqalloc.audit.group_table_text"
 
     groups: pa.Table
     findings: Findings
+
+    def _in_short(self) -> str:
+        n_clients = pc.sum(self.groups["n_clients"]).as_py() or 0
+        sizes = f"{counted(self.groups.num_rows, 'group')}, {counted(n_clients, 'client')}"
+        return f"GroupList of {sizes}; {self.findings.summary()}"
 
 
 def group_list(

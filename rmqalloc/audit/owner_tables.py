@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import field, replace
 from functools import partial
 from itertools import chain
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -22,6 +22,7 @@ from rmqalloc.audit._signed_groups import ChosenGroups, SignedGroup, chosen_grou
 from rmqalloc.audit.reach import reach_of
 from rmqalloc.dataclass import dataclass
 from rmqalloc.documents.memory import no_collection
+from rmqalloc.errors import ArgumentError
 from rmqalloc.evaluation.differing import evidence_known
 from rmqalloc.evidence import Evidence, Known
 from rmqalloc.fleet.arrow_columns import hosts_of
@@ -34,8 +35,14 @@ from rmqalloc.results import TableResult
 from rmqalloc.results import compute as pc
 from rmqalloc.results.renderer import order_of
 from rmqalloc.results.schemas import columns
+from rmqalloc.results.table_result import checked_top
+from rmqalloc.results.tabular import MOST_BARS, named_extra
 from rmqalloc.snapshot.matching import ALL, no_match
 from rmqalloc.snapshot.snapshot import Snapshot
+from rmqalloc.text import counted, quoted
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 import_ahead("pyarrow.acero")  # which `group_by` imports
 
@@ -52,6 +59,9 @@ OWNING_HOSTS_SCHEMA = columns(
     "host: string", "n_clients n_groups n_queues messages n_without_lag: int64"
 )
 """Columns of `CurrentOwners.hosts`."""
+
+_DRAWN = {"messages": "lag", "n_queues": "number of queues"}
+"""Columns of `CurrentOwners.clients` that `CurrentOwners.plot` draws, in words."""
 
 IsWanted = Callable[[str], bool]
 
@@ -85,12 +95,82 @@ class CurrentOwners(TableResult):
 
     TABLES: ClassVar = ("queues", "clients", "hosts")
     NOTES: ClassVar = ()
+    SHOWN: ClassVar = (
+        *("consumer_group", "topic", "broker_name", "queue_id", "owners", "known", "state"),
+        "messages",
+    )
     _drawn_by: ClassVar = "rmqalloc.audit.owner_tables_text"
 
     rows: QueueRows
     evidence: Evidence
     _make_clients: Callable[[], pa.Table]
     _chosen: Mapping[str, pa.Array] = field(default_factory=dict)
+
+    def plot(
+        self, group: str | None = None, column: str = "messages", top: int = MOST_BARS
+    ) -> Figure:
+        """Draw the lag of each client.
+
+        Parameters
+        ----------
+        group : str, optional
+            A consumer group; all groups if not given.
+        column : {"messages", "n_queues"}
+            What to draw: the lag in messages, or the number of queues.
+        top : int
+            Clients to draw at most, those with the largest values.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            A bar per client, in ``axes[0]``. A client whose value is unknown has no bar. A notebook
+            shows it.
+
+        Raises
+        ------
+        ArgumentError
+            There is no such group or column, or no value of the column is known.
+        ModuleNotFoundError
+            matplotlib is not installed.
+
+        Examples
+        --------
+        >>> import rmqalloc
+        >>> axes = rmqalloc.show(rmqalloc.read("example:orders")).plot("order-svc").axes[0]
+        >>> axes.get_xlabel(), [int(bar.get_width()) for bar in axes.patches]
+        ('messages', [30, 997, 4090])
+        """
+        with named_extra():
+            from rmqalloc.results import pictures
+        if column not in _DRAWN:
+            raise ArgumentError(f"column must be one of {', '.join(_DRAWN)}, got {quoted(column)}")
+        names = ("consumer_group", "client_id", column)
+        rows = list(zip(*(self.clients[name].to_pylist() for name in names), strict=True))
+        if group is not None:
+            if all(name != group for name, _, _ in rows):
+                raise no_match(group, {name for name, _, _ in rows}, "consumer group")
+            rows = [row for row in rows if row[0] == group]
+        if all(value is None for _, _, value in rows):
+            raise ArgumentError(
+                f"no {_DRAWN[column]} is known of any client; draw another column: {', '.join(_DRAWN)}"
+            )
+        has_groups = len({name for name, _, _ in rows}) > 1
+        values = {
+            f"{client} ({name})" if has_groups else client: value for name, client, value in rows
+        }
+        weights = {client: -1 if value is None else value for client, value in values.items()}
+        clients = pictures.largest(weights, checked_top(top))
+        title = f"{group or 'All groups'}: {_DRAWN[column]} by client"
+        title += pictures.some_of(clients, len(values), "clients")
+        drawn = {_DRAWN[column]: [values[client] for client in clients]}
+        return pictures.bars(clients, drawn, title, column.removeprefix("n_"))
+
+    def _in_short(self) -> str:
+        n_groups = distinct(self.rows.group[self.rows.group >= 0]).size
+        queues = counted(self.queues.num_rows, "queue")
+        lag = pc.sum(self.queues["messages"]).as_py()
+        waiting = "no lag known" if lag is None else f"{counted(lag, 'message')} waiting"
+        return f"CurrentOwners of {counted(n_groups, 'group')}: {queues}, {waiting}"
 
     def only(self, name: str, places: pa.Array) -> CurrentOwners:
         """Return the same with some rows of one of the tables; the others stay as they are.

@@ -91,6 +91,12 @@ def owners_table(
     )
 
 
+def units_table(names: dict[str, Strings], n_queues: Index, n_clients: Index) -> pa.Table:
+    """See `Fleet.to_arrow`."""
+    texts = {name: text_array(column) for name, column in names.items()}
+    return pa.table({**texts, "n_queues": n_queues, "n_clients": n_clients})
+
+
 def text_array(column: Strings) -> pa.Array:
     """Return text as an Arrow array that shares its memory; a lone surrogate, which Arrow cannot
     hold, reads ``?``.

@@ -13,7 +13,15 @@ from numpy.typing import NDArray
 from rmqalloc.dataclass import dataclass
 from rmqalloc.errors import ArgumentTypeError
 from rmqalloc.fleet.checked_columns import check_kind, check_rows, replaced, unchecked
-from rmqalloc.fleet.columns import Index, Offsets, Strings, offsets_of, ranges
+from rmqalloc.fleet.columns import (
+    Index,
+    Offsets,
+    Strings,
+    distinct,
+    distinct_rows,
+    offsets_of,
+    ranges,
+)
 from rmqalloc.fleet.irregular import IrregularUnits
 from rmqalloc.fleet.lists import ClientLists, QueueLists
 from rmqalloc.fleet.positions import counted_owners, position, positions
@@ -21,13 +29,15 @@ from rmqalloc.fleet.unit_errors import UnitError
 from rmqalloc.fleet.unit_sizes import unit_sizes
 from rmqalloc.lazy import lazy_property
 from rmqalloc.model import MessageQueue
+from rmqalloc.results.tabular import Rows, Tabular
+from rmqalloc.text import counted
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 
-@dataclass(frozen=True, eq=False)
-class Fleet:
+@dataclass(frozen=True, eq=False, repr=False)
+class Fleet(Tabular):
     """Many *units*, a unit being one consumer group on one topic.
 
     Client lists and queue lists are stored once and a unit names one of each, so that a topic read
@@ -55,7 +65,11 @@ class Fleet:
     ... ])
     >>> strategy("AVG").assign_fleet(fleet), fleet.queue_offsets
     (array([0, 0, 1, 0, 0, 0], dtype=int32), array([0, 3, 6]))
+    >>> fleet
+    <Fleet of 2 groups, 6 queues, 3 clients>
     """
+
+    TABLES = ("units",)
 
     consumer_groups: Strings
     topics: Strings
@@ -148,19 +162,76 @@ class Fleet:
 
         return unchecked(cls, **columns_from_arrow(data, on_error))
 
-    def to_arrow(self, owners: NDArray[np.int32]) -> pa.Table:
-        """Return owners as an Arrow table: ``consumer_group``, ``topic`` and ``owners`` (list of
-        int32), one row per unit.
+    def to_arrow(  # type: ignore[override]
+        self, owners: NDArray[np.int32] | str = "units"
+    ) -> pa.Table:
+        """Return owners as an Arrow table, one row per unit; without owners, the units and their
+        sizes.
+
+        Parameters
+        ----------
+        owners : ndarray of int32, shape (queue_offsets[-1],), optional
+            What `rmqalloc.Strategy.assign_fleet` returns, or the name of the table without owners.
+
+        Returns
+        -------
+        pyarrow.Table
+            ``consumer_group``, ``topic`` and ``owners`` (list of int32), or ``n_queues`` and
+            ``n_clients`` (int32) in place of the owners.
+
+        Raises
+        ------
+        ArgumentError
+            There is no table of that name.
+        ArgumentTypeError, ArgumentError
+            The owners are not one int32 per queue.
+        ModuleNotFoundError
+            pyarrow is not installed.
         """
+        if isinstance(owners, str):
+            return super().to_arrow(owners)
         from rmqalloc.fleet.arrow import owners_table
 
-        names = {
+        return owners_table(
+            self._names_of_units(),
+            self.queue_offsets,
+            counted_owners(owners, int(self.queue_offsets[-1])),
+        )
+
+    def _table_of(self, name: str) -> pa.Table:
+        from rmqalloc.fleet.arrow import units_table
+
+        return units_table(self._names_of_units(), self.n_queues, self.n_clients)
+
+    def _names_of_units(self) -> dict[str, Strings]:
+        return {
             "consumer_group": self.consumer_groups,
             "topic": self.topics.take_unchecked(self.unit_topic),
         }
-        return owners_table(
-            names, self.queue_offsets, counted_owners(owners, int(self.queue_offsets[-1]))
+
+    def _in_short(self) -> str:
+        of_unit, first_units = distinct_rows(
+            self.consumer_groups.values, self.consumer_groups.offsets
         )
+        n_lists = self.client_lists.offsets.size
+        client_lists = distinct(of_unit.astype(np.int64) * n_lists + self.unit_client_list)
+        n_clients = int(np.diff(self.client_lists.offsets)[client_lists % n_lists].sum())
+        parts = [
+            counted(first_units.size, "group"),
+            counted(int(self.queue_offsets[-1]), "queue"),
+            counted(n_clients, "client"),
+        ]
+        if self.errors:
+            parts.append(counted(len(self.errors), "malformed unit"))
+        return f"Fleet of {', '.join(parts)}"
+
+    def _first_rows(self, most: int) -> tuple[Rows, int]:
+        rows = []
+        for unit in range(min(most, self.n_units)):
+            group, topic = self.names_of(unit)
+            sizes = {"n_queues": int(self.n_queues[unit]), "n_clients": int(self.n_clients[unit])}
+            rows.append({"consumer_group": group, "topic": topic, **sizes})
+        return rows, self.n_units
 
     @property
     def n_units(self) -> int:

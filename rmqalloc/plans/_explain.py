@@ -24,6 +24,7 @@ from rmqalloc.ownership.queue_states import COMPUTED, UNKNOWN
 from rmqalloc.results import TableResult
 from rmqalloc.results.and_more import named
 from rmqalloc.results.table_result import checked_top
+from rmqalloc.results.tabular import Rows
 from rmqalloc.results.wrapping import fields, wrapped
 from rmqalloc.snapshot.matching import by_name, no_match
 from rmqalloc.snapshot.snapshot import Group, Snapshot
@@ -34,7 +35,7 @@ from rmqalloc.strategies.ordering import utf16
 from rmqalloc.text import counted, literal, nearest, printable
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Explanation(TableResult):
     """Who owns a queue, and why.
 
@@ -101,6 +102,20 @@ class Explanation(TableResult):
         for i, step in enumerate(self.steps, start=1):
             yield from wrapped(f"  {i}. {printable(step)}", file, "     ")
         yield from wrapped(self._conclusion(), file)
+
+    def _in_short(self) -> str:
+        queue = f"{self.queue.broker_name}:{self.queue.queue_id} of {self.queue.topic}"
+        owner = "unowned" if self.owner is None else f"owned by {self.owner}"
+        if self.known == UNKNOWN:
+            owner = "owner unknown"
+        return f"Explanation of queue {queue} in group {self.consumer_group}: {owner}"
+
+    def _first_rows(self, most: int) -> tuple[Rows, int]:
+        rows = [
+            {"step": number, "reason": reason}
+            for number, reason in enumerate(self.steps[:most], start=1)
+        ]
+        return rows, len(self.steps)
 
     def _conclusion(self) -> str:
         """Return who owns the queue: by report if any client reports, else as computed."""

@@ -5,14 +5,16 @@ same.
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import field
 from operator import attrgetter
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import pyarrow as pa
 
 from rmqalloc.dataclass import dataclass
+from rmqalloc.errors import ArgumentError
 from rmqalloc.evidence import EVIDENCE_SCHEMA
 from rmqalloc.lazy import lazy_property
 from rmqalloc.ownership.unit_figures import UNITS_SCHEMA
@@ -20,8 +22,16 @@ from rmqalloc.plans._plan_inputs import PlanInputs
 from rmqalloc.plans.plan_writing import canonical, plain_text, write_plan
 from rmqalloc.results import TableResult
 from rmqalloc.results import compute as pc
+from rmqalloc.results.and_more import named
 from rmqalloc.results.schemas import columns
+from rmqalloc.results.table_result import checked_top
+from rmqalloc.results.tabular import MOST_BARS, named_extra
 from rmqalloc.scenarios import Scenario
+from rmqalloc.snapshot.matching import no_match
+from rmqalloc.text import counted, quoted, shortened
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 __all__ = [
     "API_VERSION",
@@ -40,6 +50,10 @@ __all__ = [
 API_VERSION = "rmqalloc/v3"
 SEMANTICS = 1
 """Number of what plans mean; it grows whenever the same inputs and scenarios give another plan."""
+
+_MOST_NAME = 40
+_MOST_DRAWN = 4
+"""Scenarios of a picture."""
 
 KIND = "Plan"
 TIME = "snapshotTime"
@@ -263,9 +277,109 @@ class Plan(TableResult):
         """
         write_plan(self, path)
 
-    def __repr__(self) -> str:
-        names = ", ".join(one.name for one in self.scenarios)
-        return f"<Plan of {self.n_groups:,} groups, scenarios: {names or 'none'}>"
+    def plot(
+        self, group: str | None = None, scenario: str | None = None, top: int = MOST_BARS
+    ) -> Figure:
+        """Draw the queues that each client of a group owns before and after.
+
+        Parameters
+        ----------
+        group : str, optional
+            A consumer group; if not given, the group of which the scenarios move most queues.
+        scenario : str, optional
+            Draw this scenario alone; if not given, the first four.
+        top : int
+            Clients to draw at most: those whose number of queues changes most.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            Bars of queues per client, in ``axes[0]``. A notebook shows it.
+
+        Raises
+        ------
+        ArgumentError
+            There is no such group or scenario, or the plan has none.
+        ModuleNotFoundError
+            matplotlib is not installed.
+
+        Examples
+        --------
+        >>> import rmqalloc
+        >>> cluster = rmqalloc.read("example:seed")
+        >>> leaves = {"name": "one leaves", "changes": [{"remove_clients": {"count": 1}}]}
+        >>> axes = rmqalloc.plan(cluster, [leaves]).plot("by-average").axes[0]
+        >>> axes.get_xlabel(), [int(bar.get_width()) for bar in axes.patches]
+        ('queues', [6, 6, 6, 6, 8, 8, 8, 0])
+        """
+        with named_extra():
+            from rmqalloc.results import pictures
+        name = self._group_to_draw(group)
+        scenarios = self._scenarios_to_draw(scenario)
+        counts = {drawn: self._counts_of(name, drawn) for drawn in scenarios}
+        before = {
+            client: n_before for owned in counts.values() for client, (n_before, _) in owned.items()
+        }
+        changes = {
+            client: max(
+                abs(owned[client][1] - owned[client][0])
+                for owned in counts.values()
+                if client in owned
+            )
+            for client in before
+        }
+        clients = pictures.largest(changes, checked_top(top))
+        series = {"before": [before[client] for client in clients]}
+        for drawn, owned in counts.items():
+            after = [owned[client][1] if client in owned else 0 for client in clients]
+            series[f"after: {drawn}"] = after
+        title = f"{name}: queues by client"
+        return pictures.bars(
+            clients, series, title + pictures.some_of(clients, len(before), "clients"), "queues"
+        )
+
+    def _group_to_draw(self, group: str | None) -> str:
+        """Return the group of that name, the one with most moved queues if none is given."""
+        moved: Counter[str] = Counter()
+        columns = (self.groups[column].to_pylist() for column in ("consumer_group", "moved"))
+        for name, n_moved in zip(*columns, strict=True):
+            moved[name] += n_moved or 0
+        if not moved:
+            raise ArgumentError("the plan has no consumer group to draw")
+        if group is None:
+            return moved.most_common(1)[0][0]
+        if group not in moved:
+            raise no_match(group, moved, "consumer group")
+        return group
+
+    def _scenarios_to_draw(self, scenario: str | None) -> list[str]:
+        names = [drawn.name for drawn in self.scenarios]
+        if scenario is None and names:
+            return names[:_MOST_DRAWN]
+        if scenario is None or scenario not in names:
+            known = named(names) or "none"
+            raise ArgumentError(f"the plan has no scenario {quoted(scenario)}; it has {known}")
+        return [scenario]
+
+    def _counts_of(self, group: str, scenario: str) -> dict[str, tuple[int, int]]:
+        """Return the queues of every client of a group over all topics, before and after."""
+        is_drawn = pc.and_(
+            pc.equal(self.clients["consumer_group"], group),
+            pc.equal(self.clients["scenario"], scenario),
+        )
+        rows = self.clients.select(["client_id", "before", "after"]).filter(is_drawn).to_pylist()
+        found: dict[str, tuple[int, int]] = {}
+        for row in rows:
+            n_before, n_after = found.get(row["client_id"], (0, 0))
+            found[row["client_id"]] = (
+                n_before + (row["before"] or 0),
+                n_after + (row["after"] or 0),
+            )
+        return found
+
+    def _in_short(self) -> str:
+        names = named([shortened(scenario.name, _MOST_NAME) for scenario in self.scenarios])
+        return f"Plan of {counted(self.n_groups, 'group')}, scenarios: {names or 'none'}"
 
     @property
     def n_groups(self) -> int:

@@ -29,7 +29,7 @@ from rmqalloc.plans.evaluate_views import evaluate_views
 from rmqalloc.plans.unmatched import refused_after, unassigned
 from rmqalloc.results import TableResult
 from rmqalloc.results import compute as pc
-from rmqalloc.results.and_more import more
+from rmqalloc.results.and_more import more, named
 from rmqalloc.results.renderer import figure, skew_text, tenths, text_table
 from rmqalloc.results.schemas import columns
 from rmqalloc.results.table_result import checked_top
@@ -40,7 +40,7 @@ from rmqalloc.scenarios.subfleet import subfleet
 from rmqalloc.snapshot.matching import ALL
 from rmqalloc.snapshot.snapshot import Snapshot
 from rmqalloc.strategies.by_name import from_label
-from rmqalloc.text import counted, printable
+from rmqalloc.text import counted, printable, shortened
 
 _AFTER = (
     "n_queues", "n_clients", "min_load", "max_load", "skew", "idle", "unowned", "cross_room", "moved", "least_moves",
@@ -122,6 +122,11 @@ class Comparison(TableResult):
     table: pa.Table
     warnings: tuple[str, ...]
     refused: tuple[tuple[str, str], ...]
+
+    def _in_short(self) -> str:
+        n_groups = pc.count_distinct(self.table["consumer_group"]).as_py()
+        labels = [shortened(label, 40) for label in pc.unique(self.table["strategy"]).to_pylist()]
+        return f"Comparison of {counted(n_groups, 'group')}, strategies: {named(labels)}"
 
     def lines(self, file: IO[str] | None = None, top: int | None = None) -> Iterator[str]:
         """Yield a table of strategies for each group; of 20 groups unless ``top`` is given."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import chain
+from itertools import chain, islice
 from typing import IO, Any, NamedTuple
 
 import pyarrow as pa
@@ -35,11 +35,14 @@ from rmqalloc.results.renderer import (
     skews_apart,
     warned,
 )
-from rmqalloc.results.table_result import Section
+from rmqalloc.results.tabular import Section
 from rmqalloc.results.wrapping import fields, wrapped
 from rmqalloc.scenarios import Scenario
 from rmqalloc.scenarios.scenario import ALL, ROUTES, Change
 from rmqalloc.text import counted, literal, printable
+
+_SCENARIOS_OF_A_CELL = 5
+"""Scenarios that a cell of a notebook shows."""
 
 OPEN = {"unowned": "owned by nobody", "double_owned": "owned by several clients"}
 """What is wrong with queues, by the column that counts them."""
@@ -401,18 +404,21 @@ _COLUMNS = (
 
 
 def plan_sections(plan: Plan, most: int) -> Iterator[Section]:
-    """Yield the sums of every scenario and its worst groups; ``most`` rows in all."""
+    """Yield the sums of the first scenarios and their worst groups; ``most`` rows in all."""
     head = f"{counted(plan.n_groups, 'consumer group')}, {counted(len(plan.warnings), 'warning')}"
-    yield f"<b>rmqalloc plan</b> of {head}", None, 0
-    for number, summary in enumerate(summaries(plan), start=1):
+    yield f"<b>rmqalloc plan</b> of {head}", (), 0
+    n_shown = min(len(plan.scenarios), _SCENARIOS_OF_A_CELL)
+    for number, summary in enumerate(islice(summaries(plan), n_shown), start=1):
         groups = plan.groups.slice(number * plan.n_groups, plan.n_groups)
         groups = pc.take(groups, worst_groups(plan, number).positions)
         heading = f"<b>{name_markup(summary.scenario)}</b>: {summary.sentence(plan.n_groups)}"
         yield (
             heading,
-            groups.slice(0, most // len(plan.scenarios)).select(_COLUMNS),
+            groups.slice(0, most // n_shown).select(_COLUMNS).to_pylist(),
             groups.num_rows,
         )
+    for line in more(len(plan.scenarios) - n_shown, "scenario"):
+        yield line, (), 0
 
 
 drawn(Plan, plan_lines, plan_sections)

@@ -33,7 +33,7 @@ MARK_WIDTH = 2
 NOTHING = "–"
 """What stands where there is no figure."""
 
-_PROSE = {"action", "advice", "expected", "message", "reason", "searched"}
+PROSE = {"action", "advice", "expected", "message", "reason", "searched"}
 """Columns of Arrow tables that hold sentences."""
 
 _COLOURS = {"+": "\x1b[32m", "-": "\x1b[31m", "~": "\x1b[33m", "!": "\x1b[31m", "?": "\x1b[33m"}
@@ -283,7 +283,7 @@ def terminal_table(
         cells.append([cell_text(value, name) for value in column.to_pylist()])
     rows = list(zip(*cells, strict=True))
     bold, dim = (BOLD, DIM) if has_colour(file) else ("", "")
-    prose = _PROSE if file is not None and file.isatty() and not wide else ()
+    prose = PROSE if file is not None and file.isatty() and not wide else ()
     yield from text_table(
         table.column_names, rows, numbers, None if wide else file, style=bold, prose=prose
     )

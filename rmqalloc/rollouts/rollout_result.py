@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import field
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import pyarrow as pa
 
 from rmqalloc.dataclass import dataclass
+from rmqalloc.errors import ArgumentError
 from rmqalloc.results import TableResult
+from rmqalloc.results import compute as pc
 from rmqalloc.results.schemas import columns
+from rmqalloc.results.tabular import named_extra
+from rmqalloc.snapshot.matching import no_match
+from rmqalloc.text import counted
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 _OPEN = (
     "{0}_expected: float64",
@@ -137,11 +145,15 @@ class Rollout(TableResult):
     >>> import rmqalloc
     >>> made = rmqalloc.rollout.restart(rmqalloc.read("example:seed"), ["by-average"])
     >>> made, made.totals["moved"].to_pylist()
-    (<Rollout: 9 rows>, [80])
+    (<Rollout of 1 group: 9 steps, 80 queues moved>, [80])
     """
 
     TABLES: ClassVar = ("steps", "topics", "totals", "exposed", "skipped", "ways")
     NOTES: ClassVar = ("refusals", "warnings")
+    SHOWN: ClassVar = (
+        *("consumer_group", "step", "action", "n_clients", "moved", "clients_touched"),
+        *("unowned", "double_owned", "max_load"),
+    )
 
     steps: pa.Table
     topics: pa.Table
@@ -151,3 +163,56 @@ class Rollout(TableResult):
     ways: pa.Table = field(default_factory=WAYS_SCHEMA.empty_table)
     refusals: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
+
+    def plot(self, group: str | None = None) -> Figure:
+        """Draw the unowned and double-owned queues of each step of a group.
+
+        Parameters
+        ----------
+        group : str, optional
+            A consumer group; if not given, the group with most unowned queues in one step.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            Two lines over the steps, in ``axes[0]``: columns ``unowned`` and ``double_owned`` of
+            `steps`. A notebook shows it.
+
+        Raises
+        ------
+        ArgumentError
+            There is no such group, or the rollout has no step.
+        ModuleNotFoundError
+            matplotlib is not installed.
+
+        Examples
+        --------
+        >>> import rmqalloc
+        >>> made = rmqalloc.rollout.restart(rmqalloc.read("example:seed"), ["by-average"])
+        >>> unowned, double_owned = made.plot().axes[0].lines
+        >>> [int(n_queues) for n_queues in unowned.get_ydata()]
+        [0, 8, 8, 6, 6, 6, 6, 8, 8]
+        """
+        with named_extra():
+            from rmqalloc.results import pictures
+        names = ("consumer_group", "step", "unowned", "double_owned")
+        rows = list(zip(*(self.steps[name].to_pylist() for name in names), strict=True))
+        if not rows:
+            raise ArgumentError("the rollout has no step to draw")
+        group = max(rows, key=lambda row: row[2] or 0)[0] if group is None else group
+        steps = [row[1:] for row in rows if row[0] == group]
+        if not steps:
+            raise no_match(group, {row[0] for row in rows}, "consumer group")
+        places, unowned, double_owned = zip(*steps, strict=True)
+        return pictures.timeline(
+            places,
+            {"unowned": unowned, "double-owned": double_owned},
+            f"{group}: queues without an owner, or with two, at the worst moment of each step",
+            "step",
+            where="mid",
+        )
+
+    def _in_short(self) -> str:
+        groups = counted(self.totals.num_rows, "group")
+        moved = counted(pc.sum(self.totals["moved"]).as_py() or 0, "queue")
+        return f"Rollout of {groups}: {counted(self.steps.num_rows, 'step')}, {moved} moved"

@@ -18,13 +18,20 @@ from rmqalloc.errors import ArgumentError
 from rmqalloc.lazy import lazy_property
 from rmqalloc.model import MessageQueue
 from rmqalloc.results import TableResult
+from rmqalloc.results.and_more import named
 from rmqalloc.results.schemas import columns
+from rmqalloc.results.tabular import named_extra
 from rmqalloc.simulation._messages import Flow, Reading
 from rmqalloc.simulation._timeline import Spans
 from rmqalloc.text import counted
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    from matplotlib.figure import Figure
+
+
+LEAD = 10_000
+"""Milliseconds of the warm-up that a timeline shows at most."""
 
 
 class EventResult(NamedTuple):
@@ -198,6 +205,10 @@ class Result(TableResult):
     """
 
     TABLES: ClassVar = ("events", "groups", "intervals")
+    SHOWN: ClassVar = (
+        *("seed", "number", "at", "event", "settled_after", "moved", "unowned", "double_owned"),
+        *("gap", "longest_gap"),
+    )
 
     name: str
     profile: str
@@ -212,11 +223,79 @@ class Result(TableResult):
     since: int = 0
     warnings: tuple[str, ...] = ()
 
-    def __repr__(self) -> str:
-        n_events = counted(len(self.events) // self.n_runs, "event")
-        return (
-            f"<Result of the simulation {self.name!r}: {n_events}, {counted(self.n_runs, 'run')}>"
+    def plot(self, group: str | None = None) -> Figure:
+        """Draw the unowned and double-owned queues of a group over time, in the run that is drawn.
+
+        Parameters
+        ----------
+        group : str, optional
+            A consumer group; the first if not given.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            Two lines over the seconds since the timeline begins, in ``axes[0]``, and a vertical
+            line for each event. A notebook shows it.
+
+        Raises
+        ------
+        ArgumentError
+            There is no such group.
+        ModuleNotFoundError
+            matplotlib is not installed.
+
+        Examples
+        --------
+        >>> from rmqalloc.simulation import Script, simulate
+        >>> topics = [{"name": "T", "read_queue_nums": 4}]
+        >>> groups = [{"name": "g", "topics": "T", "clients": 2}]
+        >>> script = {"duration": "30s", "brokers": "b", "topics": topics, "groups": groups}
+        >>> axes = simulate(Script.of(script)).plot("g").axes[0]
+        >>> axes.get_xlabel(), [line.get_label() for line in axes.lines[:2]]
+        ('seconds', ['unowned', 'double-owned'])
+        """
+        with named_extra():
+            from rmqalloc.results import pictures
+        by_name = {ownership.consumer_group: ownership for ownership in self.ownerships}
+        name = next(iter(by_name), "") if group is None else group
+        if name not in by_name:
+            raise ArgumentError(
+                f"the simulation has no group {name!r}; it has {named(list(by_name))}"
+            )
+        until = self.since + self.duration
+        drawn = {"unowned": by_name[name].gaps, "double-owned": by_name[name].double_owned}
+        windows = {what: spans.within(self.since, until) for what, spans in drawn.items()}
+        ends = [np.array([self.since, until])]
+        ends += [times for spans in windows.values() for times in (spans.start, spans.end)]
+        places = np.unique(np.concatenate(ends))
+        counts = {what: spans.open_at(places).tolist() for what, spans in windows.items()}
+        return pictures.timeline(
+            ((places - self.since) / 1000).tolist(),
+            counts,
+            f"{name}: queues without an owner, or with several",
+            "seconds",
+            self._event_times(),
         )
+
+    def _event_times(self) -> list[float]:
+        """Return the times of the events in the run that is drawn, in seconds since its timeline
+        begins; none after a warm-up that is shorter than `LEAD`, whose length is not kept.
+        """
+        rows = [row for row in self.events if row.seed == self.drawn_seed]
+        if not self.since and all(row.number for row in rows):
+            return []
+        lead = LEAD if self.since else 0
+        return [(row.at + lead) / 1000 for row in rows if row.number]
+
+    def _in_short(self) -> str:
+        n_events = counted(len(self.events) // self.n_runs, "event")
+        return f"Result of the simulation {self.name!r}: {n_events}, {counted(self.n_runs, 'run')}"
+
+    def _table_of(self, name: str) -> pa.Table:
+        if name == "intervals":
+            return self.intervals
+        rows, kind = (self.events, EventResult) if name == "events" else (self.groups, GroupResult)
+        return _table(rows, kind)
 
     def quantiles(self, figure: str, event: int = 1) -> Quantiles | None:
         """Return the distribution of a figure of an event over all runs; None where it is not known.
@@ -235,14 +314,6 @@ class Result(TableResult):
             raise ArgumentError(f"there is no event {event!r}; there are {numbers}")
         known = [value for row in rows if (value := getattr(row, figure)) is not None]
         return Quantiles.of(known) if known else None
-
-    def main_table(self) -> pa.Table:
-        """Return the figures of every run and event, one row each."""
-        import pyarrow as pa
-
-        hints = get_type_hints(EventResult).items()
-        kinds = (f"{name}: {'string' if hint is str else 'int64'}" for name, hint in hints)
-        return pa.Table.from_pylist([row._asdict() for row in self.events], columns(*kinds))
 
     @lazy_property
     def intervals(self) -> pa.Table:
@@ -277,6 +348,15 @@ class Result(TableResult):
     def to_json(self) -> str:
         """Return the same as JSON text."""
         return json.dumps(self.to_dict(), indent=1)
+
+
+def _table(rows: Sequence[EventResult] | Sequence[GroupResult], kind: type) -> Any:
+    """Return figures as a table, a row each."""
+    import pyarrow as pa
+
+    hints = get_type_hints(kind).items()
+    kinds = (f"{name}: {'string' if hint is str else 'int64'}" for name, hint in hints)
+    return pa.Table.from_pylist([row._asdict() for row in rows], columns(*kinds))
 
 
 def _intervals(ownership: Ownership, schema: Any) -> Any:

@@ -19,7 +19,7 @@ from rmqalloc.simulation._cluster import Cluster
 from rmqalloc.simulation._events import Event
 from rmqalloc.simulation._member import SimulatedGroup
 from rmqalloc.simulation._messages import Flow, MessageCounts, count_all_messages
-from rmqalloc.simulation._result import EventResult, GroupResult, Ownership, Result
+from rmqalloc.simulation._result import LEAD, EventResult, GroupResult, Ownership, Result
 from rmqalloc.simulation._script import Script, read_script
 from rmqalloc.simulation._script_parts import GroupPart
 from rmqalloc.simulation._settings import SetConsumeMode
@@ -27,9 +27,6 @@ from rmqalloc.simulation._steps import ClusterStep, Course, Place
 from rmqalloc.simulation._timeline import Times
 
 Progress = Callable[[int, int], object]
-
-LEAD = 10_000
-"""Milliseconds of the warm-up that a timeline shows."""
 
 
 class _EventSpan(NamedTuple):

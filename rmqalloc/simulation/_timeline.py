@@ -40,6 +40,19 @@ class Spans(NamedTuple):
         """Return their total length, in milliseconds of queues."""
         return int((self.end - self.start).sum())
 
+    def open_at(self, times: Times) -> Times:
+        """Return how many stretches are open at each of some times; the end of one is not in it.
+
+        Examples
+        --------
+        >>> spans = Spans(np.array([0, 1], np.int32), np.array([10, 20]), np.array([30, 25]))
+        >>> spans.open_at(np.array([0, 10, 20, 25, 30])).tolist()
+        [0, 1, 2, 1, 0]
+        """
+        begun = np.searchsorted(np.sort(self.start), times, side="right")
+        ended = np.searchsorted(np.sort(self.end), times, side="right")
+        return begun - ended
+
     def longest(self) -> int:
         """Return the length of the longest; 0 if there are none."""
         return int((self.end - self.start).max(initial=0))

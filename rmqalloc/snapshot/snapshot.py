@@ -11,18 +11,40 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cache
+from itertools import chain
 from operator import attrgetter
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, ClassVar, TypeVar
 
 from rmqalloc.documents.fields import Text, Whole
 from rmqalloc.documents.records import SIGNED, Maybe
 from rmqalloc.model import MAX_QUEUES, RETRY_PREFIX, MessageQueue, host_of
+from rmqalloc.results.tabular import OfRows
+from rmqalloc.text import counted, printable, shortened
 
 PERM_READ, PERM_WRITE = 4, 2
 
 TAG, ALL_MESSAGES = "TAG", "*"
 MESSAGE_MODELS = ("CLUSTERING", "BROADCASTING")
 _N_QUEUES = Whole(0, MAX_QUEUES)
+_MOST_NAME = 48
+"""Characters of a name in a ``repr``."""
+
+_GROUP_COLUMNS = (
+    "consumer_group: string",
+    "topics: [string]",
+    "n_clients: int64",
+    "strategy message_model: string",
+    "messages: int64",
+)
+_CLIENT_COLUMNS = (
+    "consumer_group client_id machine_room language version strategy: string",
+    "n_owned: int64",
+)
+_TOPIC_COLUMNS = (
+    "topic broker_name: string",
+    "read_queue_nums write_queue_nums perm: int64",
+    "machine_room: string",
+)
 
 T = TypeVar("T")
 
@@ -73,8 +95,8 @@ class TopicBroker:
         return max(0, self.read_queue_nums - self.n_written_queues) if self.is_readable else 0
 
 
-@dataclass(frozen=True, slots=True)
-class Topic:
+@dataclass(frozen=True, slots=True, repr=False)
+class Topic(OfRows):
     """A topic and its brokers.
 
     Attributes
@@ -86,6 +108,9 @@ class Topic:
     unknown : mapping of str to str
         Key ``routes`` with the reason, if the brokers or queues are known only in part.
     """
+
+    TABLES: ClassVar = ("brokers",)
+    COLUMNS: ClassVar = {"brokers": _TOPIC_COLUMNS}
 
     name: str
     brokers: tuple[TopicBroker, ...] = ()
@@ -104,6 +129,22 @@ class Topic:
             if broker.is_readable:
                 for queue_id in range(broker.read_queue_nums):
                     yield MessageQueue(self.name, broker.broker_name, queue_id)
+
+    def _in_short(self) -> str:
+        n_queues = sum(broker.read_queue_nums for broker in self.brokers if broker.is_readable)
+        brokers = counted(len(self.brokers), "broker")
+        return f"Topic {_name(self.name)} of {brokers}, {counted(n_queues, 'queue')}"
+
+    def _rows(self, name: str = "brokers") -> Iterator[Mapping[str, Any]]:
+        for broker in self.brokers:
+            yield {
+                "topic": self.name,
+                "broker_name": broker.broker_name,
+                "read_queue_nums": broker.read_queue_nums,
+                "write_queue_nums": broker.write_queue_nums,
+                "perm": broker.perm,
+                "machine_room": broker.machine_room,
+            }
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +183,7 @@ class Filter:
         return self.type == TAG and self.expression.strip() in ("", ALL_MESSAGES)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Client:
     """One client of a group. A client id that a broker lists twice is two entries.
 
@@ -191,6 +232,10 @@ class Client:
         """The part of the client id before ``@``, an IP address by default."""
         return host_of(self.client_id)
 
+    def __repr__(self) -> str:
+        owned = "" if self.owned is None else f", reports {counted(len(self.owned), 'queue')}"
+        return f"<Client {_name(self.client_id)}{owned}>"
+
 
 @dataclass(frozen=True, slots=True)
 class Lag:
@@ -219,8 +264,8 @@ class Lag:
         return max(0, self.broker_offset - max(0, self.consumer_offset))
 
 
-@dataclass(frozen=True, slots=True)
-class Group:
+@dataclass(frozen=True, slots=True, repr=False)
+class Group(OfRows):
     """One consumer group.
 
     Attributes
@@ -275,6 +320,9 @@ class Group:
         reason, if the fact is unknown or known only in part.
     """
 
+    TABLES: ClassVar = ("clients",)
+    COLUMNS: ClassVar = {"clients": _CLIENT_COLUMNS}
+
     name: str
     subscriptions: tuple[str, ...] = ()
     clients: tuple[Client, ...] = ()
@@ -319,6 +367,35 @@ class Group:
     def client_ids(self) -> list[str]:
         """Client ids, repeats included, as the broker lists them."""
         return [client.client_id for client in self.clients]
+
+    def _in_short(self) -> str:
+        clients = counted(len(self.clients), "client")
+        topics = counted(len(self.all_subscriptions), "topic")
+        strategy = f"strategy {self.strategy}" if self.strategy else "strategy unknown"
+        return f"Group {_name(self.name)} of {clients}, {topics}, {strategy}"
+
+    def _rows(self, name: str = "clients") -> Iterator[Mapping[str, Any]]:
+        for client in self.clients:
+            yield {
+                "consumer_group": self.name,
+                "client_id": client.client_id,
+                "machine_room": client.machine_room,
+                "language": client.language,
+                "version": client.version,
+                "strategy": client.strategy,
+                "n_owned": None if client.owned is None else len(client.owned),
+            }
+
+    def _row(self) -> Mapping[str, Any]:
+        """Return the row of the group in the table of a snapshot."""
+        return {
+            "consumer_group": self.name,
+            "topics": self.all_subscriptions,
+            "n_clients": len(self.clients),
+            "strategy": self.strategy,
+            "message_model": self.message_model,
+            "messages": sum(lag.messages for lag in self.lags) if self.lags else None,
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -444,9 +521,12 @@ def sources_entry(sources: Sequence[ReadSource]) -> dict[str, list[dict[str, Any
     return {"sources": [asdict(source) for source in sources]} if sources else {}
 
 
-@dataclass(frozen=True, slots=True)
-class Snapshot:
+@dataclass(frozen=True, slots=True, repr=False)
+class Snapshot(OfRows):
     """A cluster at one moment.
+
+    In a notebook it is one line and a table of its groups. `to_arrow` and `to_pandas` have the
+    tables ``groups``, ``clients`` and ``topics``, the last with a row per topic and broker.
 
     Attributes
     ----------
@@ -470,7 +550,22 @@ class Snapshot:
     departed : tuple of Departure
         Brokers, topics, queues and groups that readings of the last hour showed and this one does
         not.
+
+    Examples
+    --------
+    >>> cluster = Snapshot((Topic("T", (TopicBroker("b", 4),)),), (Group("g", ("T",), (Client("c"),)),))
+    >>> cluster, cluster.groups[0]
+    (<Snapshot of 1 group, 1 client, 1 topic, complete>, <Group g of 1 client, 1 topic, strategy unknown>)
+    >>> cluster.to_arrow("topics")["read_queue_nums"].to_pylist()
+    [4]
     """
+
+    TABLES: ClassVar = ("groups", "clients", "topics")
+    COLUMNS: ClassVar = {
+        "groups": _GROUP_COLUMNS,
+        "clients": _CLIENT_COLUMNS,
+        "topics": _TOPIC_COLUMNS,
+    }
 
     topics: tuple[Topic, ...] = ()
     groups: tuple[Group, ...] = ()
@@ -485,6 +580,36 @@ class Snapshot:
     def topic(self, name: str) -> Topic | None:
         """Return the topic of that name, None where the snapshot does not have it."""
         return next((topic for topic in self.topics if topic.name == name), None)
+
+    def _in_short(self) -> str:
+        parts = [
+            counted(len(self.groups), "group"),
+            counted(sum(len(group.clients) for group in self.groups), "client"),
+            counted(len(self.topics), "topic"),
+        ]
+        if self.fetched_at is not None:
+            parts.append(f"taken {shortened(self.fetched_at, _MOST_NAME)}")
+        if self.errors:
+            parts.append(f"partial ({counted(len(self.errors), 'error')})")
+        else:
+            unknown = chain(
+                [self.unknown],
+                (topic.unknown for topic in self.topics),
+                (group.unknown for group in self.groups),
+            )
+            parts.append("partial" if any(unknown) else "complete")
+        return f"Snapshot of {', '.join(parts)}"
+
+    def _rows(self, name: str) -> Iterator[Mapping[str, Any]]:
+        if name == "groups":
+            return (group._row() for group in self.groups)
+        parts: tuple[Group | Topic, ...] = self.groups if name == "clients" else self.topics
+        return chain.from_iterable(part._rows() for part in parts)
+
+
+def _name(name: str) -> str:
+    """Return a name as a ``repr`` shows it."""
+    return shortened(printable(name), _MOST_NAME)
 
 
 def with_fields(part: T, **others: Any) -> T:

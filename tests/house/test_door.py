@@ -24,6 +24,7 @@ ENGINE = {
     "errors",
     "fleet",
     "model",
+    "results",
     "strategies",
 }
 
@@ -37,6 +38,9 @@ def rooms_after(statement):
 def test_importing_rmqalloc_loads_no_room_and_its_engine_no_other():
     assert rooms_after("import rmqalloc") == {"errors", "version"}
     assert rooms_after("from rmqalloc import Fleet, strategy") == ENGINE
+    script = "import sys; from rmqalloc import Fleet, strategy; print(*sys.modules)"
+    of_results = {name for name in run_python(script) if name.startswith("rmqalloc.results.")}
+    assert of_results == {"rmqalloc.results.tabular"}
 
 
 def test_a_command_chooses_its_threads_before_numpy_is_loaded():

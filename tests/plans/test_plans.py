@@ -549,7 +549,7 @@ def test_a_plan_shows_itself():
         cluster().topics, (dataclasses.replace(cluster().groups[0], name="<script>"),)
     )
     plan = plan_snapshot(snapshot, [GONE[0] | {"name": "x&y"}])
-    assert repr(plan) == "<Plan of 1 groups, scenarios: x&y>"
+    assert repr(plan) == "<Plan of 1 group, scenarios: x&y>"
     html = plan._repr_html_()
     assert "<script" not in html
     assert "&lt;script&gt;" in html

@@ -418,9 +418,9 @@ def test_duckdb_reads_a_plan():
     ]
 
 
-def test_a_notebook_shows_fifty_rows_at_most_and_no_name_is_markup():
+def test_a_notebook_shows_ten_rows_at_most_and_no_name_is_markup():
     shown = report_plans.many()._repr_html_()
-    assert shown.count("<tr>") == 51 and "71 more rows" in shown
+    assert shown.count("<tr>") == 11 and "111 more rows" in shown
     hostile = report_plans.hostile()._repr_html_()
     assert {tag for tag, _ in Page(hostile).elements} <= {
         "div",

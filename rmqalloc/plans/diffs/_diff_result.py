@@ -10,6 +10,7 @@ from rmqalloc.dataclass import dataclass
 from rmqalloc.plans.diffs._changes_between import CHANGES_SCHEMA
 from rmqalloc.results import TableResult
 from rmqalloc.results.schemas import columns
+from rmqalloc.text import counted
 
 __all__ = [
     "CAUSES_SCHEMA",
@@ -162,8 +163,7 @@ class Diff(TableResult):
         """Return what was compared, all tables as lists of rows, and the warnings."""
         return {"before": self.before._asdict(), "after": self.after._asdict(), **super().to_dict()}
 
-    def __repr__(self) -> str:
-        n_groups, n_queues, n_changes = (
-            table.num_rows for table in (self.groups, self.queues, self.changes)
-        )
-        return f"<Diff of {n_groups:,} groups: {n_queues:,} queues and {n_changes:,} changes>"
+    def _in_short(self) -> str:
+        groups = counted(self.groups.num_rows, "group")
+        queues = counted(self.queues.num_rows, "queue")
+        return f"Diff of {groups}: {queues} and {counted(self.changes.num_rows, 'change')}"

@@ -29,7 +29,7 @@ from rmqalloc.results.renderer import (
     text_table,
     warned,
 )
-from rmqalloc.results.table_result import Section
+from rmqalloc.results.tabular import Section
 from rmqalloc.results.wrapping import fields, wrapped
 from rmqalloc.text import counted, printable
 
@@ -318,7 +318,7 @@ def diff_sections(diff: Diff, most: int) -> Iterator[Section]:
     columns = [name for name in groups.column_names if groups[name].null_count < groups.num_rows]
     yield (
         f"<b>rmqalloc diff</b>: {escaped(sentence(diff))}",
-        groups.slice(0, most).select(columns),
+        groups.slice(0, most).select(columns).to_pylist(),
         groups.num_rows,
     )
 

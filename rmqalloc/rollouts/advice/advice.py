@@ -192,6 +192,9 @@ class Advice(TableResult):
             yield from (line, "")
         yield self.summary()
 
+    def _in_short(self) -> str:
+        return f"Advice on {self.summary().removesuffix('.')}"
+
     def most_idle_first(self) -> pa.Table:
         """Return `groups`, most idle clients first, then by skew."""
         return self.groups.take(order_of(self.groups, "-idle,-skew"))

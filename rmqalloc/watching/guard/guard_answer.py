@@ -110,6 +110,9 @@ class GuardAnswer(TableResult):
         rows = [one._asdict() | {"clients": list(one.clients)} for one in self.rows]
         return pa.Table.from_pylist(rows, GUARD_SCHEMA)
 
+    def _in_short(self) -> str:
+        return f"GuardAnswer: {self.verdict}: {self.reason}"
+
     def refused(self, reason: str, verdict: str = NO) -> GuardAnswer:
         """Return another answer for the same stop, for a reason that is not of the groups."""
         return replace(self, verdict=verdict, reason=reason)

@@ -123,8 +123,8 @@ class CurrentOwners(TableResult):
         Returns
         -------
         matplotlib.figure.Figure
-            A bar per client, in ``axes[0]``. A client whose value is unknown has no bar. A notebook
-            shows it.
+            A bar per client, in ``axes[0]``; "unknown" in place of a bar whose value is null. A
+            notebook shows it.
 
         Raises
         ------
@@ -154,13 +154,14 @@ class CurrentOwners(TableResult):
             raise ArgumentError(
                 f"no {_DRAWN[column]} is known of any client; draw another column: {', '.join(_DRAWN)}"
             )
-        has_groups = len({name for name, _, _ in rows}) > 1
+        groups = {name for name, _, _ in rows}
+        has_groups = len(groups) > 1
         values = {
             f"{client} ({name})" if has_groups else client: value for name, client, value in rows
         }
         weights = {client: -1 if value is None else value for client, value in values.items()}
         clients = pictures.largest(weights, checked_top(top))
-        title = f"{group or 'All groups'}: {_DRAWN[column]} by client"
+        title = f"{'All groups' if has_groups else groups.pop()}: {_DRAWN[column]} by client"
         title += pictures.some_of(clients, len(values), "clients")
         drawn = {_DRAWN[column]: [values[client] for client in clients]}
         return pictures.bars(clients, drawn, title, column.removeprefix("n_"))

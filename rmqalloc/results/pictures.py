@@ -18,7 +18,7 @@ import matplotlib
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.text import Text
-from matplotlib.ticker import MaxNLocator
+from matplotlib.ticker import MaxNLocator, StrMethodFormatter
 
 from rmqalloc.text import natural_key, printable, shortened
 
@@ -76,7 +76,7 @@ def bars(
     ----------
     names : sequence of str
     series : mapping of str to sequence of float or None
-        Values for the names; there is no bar where a value is None.
+        Values for the names; where a value is None, "unknown" is written in place of a bar.
     title, label : str
         Above the picture, and below the axis of values.
 
@@ -91,13 +91,17 @@ def bars(
     for number, (what, values) in enumerate(series.items()):
         places = [row + (number - (len(series) - 1) / 2) * thickness for row in range(len(names))]
         lengths = [0 if value is None else value for value in values]
+        for place, value in zip(places, values, strict=True):
+            if value is None:
+                axes.text(0, place, " unknown", va="center", fontsize=8)
         axes.barh(places, lengths, thickness * 0.92, color=_COLOURS.get(what), label=_legend(what))
     axes.set_yticks(range(len(names)), [shortened(printable(name), _MOST_NAME) for name in names])
     axes.invert_yaxis()
     axes.set_xlabel(label)
     axes.grid(axis="x", alpha=0.3)
     axes.set_axisbelow(True)
-    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    axes.xaxis.set_major_locator(MaxNLocator(6, integer=True))
+    axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
     _finish(axes, has_legend=len(series) > 1)
     return picture
 
@@ -148,7 +152,8 @@ def timeline(
     axes.set_ylabel("queues")
     axes.set_ylim(bottom=0)
     axes.grid(alpha=0.3)
-    axes.yaxis.set_major_locator(MaxNLocator(integer=True))
+    axes.yaxis.set_major_locator(MaxNLocator(6, integer=True))
+    axes.yaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
     _finish(axes, has_legend=True)
     return picture
 

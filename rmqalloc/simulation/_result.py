@@ -279,13 +279,11 @@ class Result(TableResult):
 
     def _event_times(self) -> list[float]:
         """Return the times of the events in the run that is drawn, in seconds since its timeline
-        begins; none after a warm-up that is shorter than `LEAD`, whose length is not kept.
+        begins.
         """
-        rows = [row for row in self.events if row.seed == self.drawn_seed]
-        if not self.since and all(row.number for row in rows):
-            return []
-        lead = LEAD if self.since else 0
-        return [(row.at + lead) / 1000 for row in rows if row.number]
+        lead = LEAD if self.since else 0  # a warm-up is 0 or longer than `LEAD`
+        rows = [row for row in self.events if row.seed == self.drawn_seed and row.number]
+        return [(row.at + lead) / 1000 for row in rows]
 
     def _in_short(self) -> str:
         n_events = counted(len(self.events) // self.n_runs, "event")

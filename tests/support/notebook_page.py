@@ -58,7 +58,8 @@ def page(notebook: Any) -> tuple[str, dict[str, str]]:
             if drawing := output.get("data", {}).get("image/svg+xml"):
                 name = f"notebook-{len(pictures) + 1}.svg"
                 pictures[name] = _still(drawing)
-                parts.append(f"![What the cell above draws](images/{name})")
+                folder = os.path.relpath(PICTURES, PAGE.parent)
+                parts.append(f"![What the cell above draws]({folder}/{name})")
             elif text := _text(output):
                 parts.append(f"```text\n{text}\n```")
     head, _, rest = parts[0].partition("\n")

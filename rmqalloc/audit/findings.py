@@ -47,6 +47,8 @@ class Findings(TableResult, Sequence[Finding]):
     """What an audit found: by consumer group, the most severe first, then in the order of the
     rules, then by topic.
 
+    `to_arrow` and `to_pandas` have the tables ``findings``, ``unread`` and ``reach``.
+
     Parameters
     ----------
     findings : iterable of Finding

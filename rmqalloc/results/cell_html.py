@@ -1,7 +1,7 @@
-"""Markup of tables in a cell of a notebook.
+"""HTML of tables in a cell of a notebook.
 
-It has no colour of its own, so it can be read in a dark notebook as in a light one, and every text
-that comes from a cluster is escaped and cut.
+The HTML sets no colours, so it is readable in dark and light notebooks. Texts from a cluster are
+escaped and cut.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from rmqalloc.results.and_more import named
 from rmqalloc.results.html_text import SHOWN, escaped, name, number
 from rmqalloc.results.renderer import PROSE
 from rmqalloc.text import counted
@@ -19,8 +20,8 @@ _MOST_PROSE, _MOST_ITEMS = 200, 5
 
 
 def cell_html(sections: Iterable[tuple[str, Sequence[Mapping[str, Any]], int]]) -> str:
-    """Return the markup of sections: markup above a table, its rows to show, and how many rows
-    there are.
+    """Return the HTML of sections. A section is HTML above a table, the rows to show, and the number
+    of all rows.
 
     Examples
     --------
@@ -56,11 +57,10 @@ def _value(value: Any, column: str) -> str:
 
 
 def _text(value: Any) -> str:
-    """Return a value as text; of a list its first items, as the rest would be cut anyway."""
+    """Return a value as text, a list by its first items."""
     if not isinstance(value, list | tuple):
         return str(value)
-    left_out = [f"and {len(value) - _MOST_ITEMS:,} more"] if len(value) > _MOST_ITEMS else []
-    return ", ".join([*map(_text, value[:_MOST_ITEMS]), *left_out])
+    return named([*map(_text, value)], _MOST_ITEMS)
 
 
 def _cell(kind: str, markup: str, is_number: bool) -> str:

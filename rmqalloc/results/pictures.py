@@ -1,9 +1,9 @@
-"""Pictures of results, drawn by matplotlib.
+"""Draw results with matplotlib.
 
-They are made by the `Figure` class alone: no pyplot, so no window, no backend and no state of the
-process. A notebook shows a picture that is the last value of a cell; elsewhere ``savefig`` writes it
-to a file. Names come from a cluster and may hold anything, so they are made printable and are never
-taken for formulas.
+Only the `Figure` class is used, without pyplot: no window opens, and no state of the process
+changes. A notebook shows a picture that is the last value of a cell; ``savefig`` writes it to a
+file. Names from a cluster may contain anything, so they are made printable and are never parsed as
+formulas.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ _COLOURS = {
     "unowned": "#c62828",
     "double-owned": "#ef8c00",
 }
-"""Colours that say the same in every picture; further series have matplotlib's own."""
+"""Colours with one meaning in all pictures; matplotlib chooses the colours of further series."""
 _FIXED: dict[Any, str] = {"svg.hashsalt": "rmqalloc", "svg.fonttype": "none"}
-"""Settings with which equal pictures are equal files, in which text stays text."""
+"""Settings for reproducible SVG files with selectable text."""
 
 
 class Picture(Figure):
-    """A figure of matplotlib that shows itself in a notebook.
+    """A figure of matplotlib, which a notebook shows without pyplot.
 
     Examples
     --------
@@ -58,7 +58,7 @@ class Picture(Figure):
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Leave out the warnings about letters that the font lacks: names may hold any."""
+    """Suppress warnings about letters that are not in the font; names may contain any letter."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Glyph .* missing from")
         yield
@@ -70,13 +70,13 @@ def bars(
     title: str,
     label: str,
 ) -> Picture:
-    """Draw bars side by side for each name, from the top down.
+    """Draw horizontal bars for each name, from the top down.
 
     Parameters
     ----------
     names : sequence of str
     series : mapping of str to sequence of float or None
-        Values for the names; where a value is None, "unknown" is written in place of a bar.
+        Values for the names; None draws the text "unknown" in place of a bar.
     title, label : str
         Above the picture, and below the axis of values.
 
@@ -114,7 +114,7 @@ def timeline(
     marks: Iterable[float] = (),
     where: str = "post",
 ) -> Picture:
-    """Draw numbers of queues over steps or time as lines with steps.
+    """Draw numbers of queues over steps or time as step lines.
 
     Parameters
     ----------
@@ -127,7 +127,7 @@ def timeline(
     marks : iterable of float
         Places of vertical lines.
     where : {"post", "mid"}
-        Whether a value holds from its place on, or around it.
+        Whether a value holds from its place to the next one ("post"), or around its place ("mid").
 
     Returns
     -------
@@ -196,7 +196,7 @@ def _legend(what: str) -> str:
 
 
 def _finish(axes: Axes, has_legend: bool) -> None:
-    """Add the legend, and take no text for a formula."""
+    """Add the legend, and switch off formulas in all texts."""
     if has_legend:
         axes.legend(fontsize=8, frameon=False)
     for text in axes.findobj(Text):

@@ -224,7 +224,8 @@ class Result(TableResult):
     warnings: tuple[str, ...] = ()
 
     def plot(self, group: str | None = None) -> Figure:
-        """Draw the unowned and double-owned queues of a group over time, in the run that is drawn.
+        """Draw the unowned and double-owned queues of a group over time, in the run of
+        ``drawn_seed``.
 
         Parameters
         ----------

@@ -76,7 +76,9 @@ TOOLS = {
     "maven": Tool(_maven, "apt-get install openjdk-17-jdk-headless maven"),
     "zizmor": _program("zizmor", "pip install zizmor"),
 }
-PACKAGES = "duckdb kubernetes-validate lief matplotlib pandas polars promql-parser pyspark venv-pack"
+PACKAGES = (
+    "duckdb kubernetes-validate lief matplotlib pandas polars promql-parser pyspark venv-pack"
+)
 TOOLS |= {name: _package(name) for name in PACKAGES.split()}
 
 

@@ -51,7 +51,6 @@ from rmqalloc.snapshot.live import ClusterReading, GroupAges
 from rmqalloc.watching import Observer
 
 ELSEWHERE = {
-    "docs/data/notebook.md": "is written by running it",
     "docs/contributors/recipes.md": "its blocks change the checkout: tests/house/test_recipes.py runs them in a copy",
 }
 """Pages whose blocks are not run here, and why."""

@@ -10,6 +10,7 @@ import doctest
 import io
 import json
 import os
+import subprocess
 import sys
 import traceback
 
@@ -17,7 +18,10 @@ NAMES = {"__name__": "__main__"}
 
 
 def run_python(text):
-    """Run a block; with prompts it is a doctest that ignores blanks."""
+    """Run a block; with prompts it is a doctest that ignores blanks, and ``!`` is for the shell."""
+    if text.startswith("!"):
+        subprocess.run(text[1:], shell=True, check=True)
+        return ""
     if ">>> " not in text:
         exec(compile(text, "a block of Python", "exec"), NAMES)
         return ""

@@ -1,6 +1,6 @@
 """Style measures of Python source, beside six known projects: printed, never enforced.
 
-    python -m style_measures [--beside FOLDER | --fetch FOLDER] [--worst N] [PATH ...]
+    python -m style_measures [--beside FOLDER | --fetch FOLDER] [--worst N] [--prose PATH] [PATH ...]
 
 Projects compare because a copy of each is formatted alike, with lines of 100 columns, before it is
 measured. Folders named ``tests`` are left out. Terms:
@@ -21,12 +21,28 @@ score of a function
     for a function below 8 lines of code, where one long line is most of the figure. ``--worst``
     measures the source as it is, so line numbers are those of the source.
 
+A second table measures the text that a user sees: public docstrings, strings of two words or more,
+and pages without their code (README.md and docs, or each PATH of ``--prose``). Of a known project
+the only page is the README that its wheel holds.
+
+word
+    A run of letters and apostrophes; code inside a sentence is one word.
+sentence
+    Words of a docstring or a page up to a period, a question mark or an exclamation mark, within
+    one paragraph, item of a list or cell of a table. What has no such end is no sentence.
+inverted beginning
+    A sentence that begins with "Of", or with "In", "At", "On", "To", "From" or "Under", a few
+    words, a comma and a pronoun.
+`what` in a statement
+    The word in a sentence that does not end with a question mark.
+
 Python 3.12 splits an f-string into tokens and Python 3.11 does not: compare figures of one Python.
 """
 
 import argparse
 import ast
 import io
+import re
 import shutil
 import statistics
 import subprocess
@@ -40,7 +56,10 @@ from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
+from visible_text import Text, of_package, of_pages, of_readme
+
 PACKAGES = [Path("rmqalloc"), Path("spark_udfs")]
+PAGES = [Path("README.md"), Path("docs")]
 KNOWN = "structlog==26.1.0 httpx==0.28.1 attrs==26.1.0 h3==4.5.0 click==8.5.1 numcodecs==0.16.6"
 FORMAT = ["-m", "ruff", "format", "--quiet", "--isolated", "--no-cache", "--line-length", "100"]
 INSTALL = ["-m", "pip", "install", "--quiet", "--no-deps", "--upgrade", "--target"]
@@ -53,6 +72,21 @@ COMPREHENSION = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 FOR = (ast.For, ast.AsyncFor, ast.comprehension)
 FUNCTION = (ast.FunctionDef, ast.AsyncFunctionDef)
 SHORTEST_RANKED = 8  # lines of code
+
+WORD = re.compile(r"[A-Za-z][A-Za-z']*")
+WORD_GROUPS = {
+    "one, ones, other, others, theirs": r"ones?|others?|theirs",
+    "say, tell, ask, hear": r"said|says?|told|tells?|asked|asks?|heard|hears?",
+    "house, door, floor, room": r"houses?|doors?|floors?|(?<!machine )rooms?",
+    "nobody": r"nobody(?:'s)?",
+    "stands": r"stands?",
+}
+END = re.compile(r"(?<=[.?!])[\"')*_]*\s+(?=[A-Z`*\"'(])")
+PARAGRAPH = re.compile(r"\n\s*\n|\n\s*(?:[-*#>]+|\d+\.) |\|")
+INVERTED = re.compile(
+    r"Of\s|(?:In|At|On|To|From|Under)\s[^,.]{1,60},\s(?:it|they|there|its|their|that|this)\b"
+)
+WHAT = re.compile(r"\bwhat\b", re.IGNORECASE)
 
 Figures = dict[str, float]
 
@@ -168,6 +202,31 @@ def measure(modules: list[Module]) -> Figures:
     return figures
 
 
+def sentences(texts: list[Text]) -> Iterator[str]:
+    """Sentences of docstrings and pages; strings are mostly pieces of sentences."""
+    whole = (text.text for text in texts if text.kind != "string")
+    paragraphs = chain.from_iterable(map(PARAGRAPH.split, whole))
+    pieces = chain.from_iterable(map(END.split, paragraphs))
+    yield from (piece.strip() for piece in pieces if piece.rstrip().endswith((".", "?", "!")))
+
+
+def measure_words(texts: list[Text]) -> Figures:
+    """Measure texts: counts are whole numbers; only what compares is a float."""
+    n_words = sum(len(WORD.findall(text.text)) for text in texts)
+    found = list(sentences(texts))
+    per_thousand = {
+        name: sum(len(re.findall(rf"\b(?:{words})\b", text.text, re.I)) for text in texts)
+        for name, words in WORD_GROUPS.items()
+    }
+    statements = (sentence for sentence in found if not sentence.endswith("?"))
+    per_thousand["`what` in a statement"] = sum(len(WHAT.findall(s)) for s in statements)
+    per_thousand["inverted beginnings"] = sum(bool(INVERTED.match(s)) for s in found)
+    figures: Figures = {"words of text": n_words}
+    figures |= {name: 1000 * count / n_words for name, count in per_thousand.items()}
+    lengths = [len(WORD.findall(sentence)) for sentence in found]
+    return figures | {"sentences": len(found), "words a sentence": statistics.mean(lengths or [0])}
+
+
 class Function(NamedTuple):
     """Figures of a function, functions inside it included."""
 
@@ -216,9 +275,9 @@ def written(figure: float) -> str:
     return f"{figure:,}" if isinstance(figure, int) else f"{figure:.2f}"
 
 
-def compare(here: Figures, known: dict[str, Figures]) -> list[list[str]]:
+def compare(title: str, here: Figures, known: dict[str, Figures]) -> list[list[str]]:
     """Rows of measures; ``ratio`` is a figure here over the mean of the known projects."""
-    rows = [["measure", "here", *known, "ratio"]]
+    rows = [[title, "here", *known, "ratio"]]
     for name, figure in here.items():
         others = [figures[name] for figures in known.values()]
         compares = isinstance(figure, float) and any(others)
@@ -252,6 +311,9 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument(
         "--worst", type=int, metavar="N", help="print the N worst functions instead"
     )
+    parser.add_argument(
+        "--prose", type=Path, action="append", metavar="PATH", help="a page, or a folder of pages"
+    )
     parser.add_argument("paths", type=Path, nargs="*", metavar="PATH", default=PACKAGES)
     options = parser.parse_args(arguments)
     if options.fetch:
@@ -266,7 +328,11 @@ def main(arguments: list[str] | None = None) -> None:
         print(markdown(worst(read_all(options.paths), options.worst)))
         return
     known = {folder.name: measure(read_formatted([folder])) for folder in projects}
-    print(markdown(compare(measure(read_formatted(options.paths)), known)))
+    print(markdown(compare("measure", measure(read_formatted(options.paths)), known)))
+    here = [*chain.from_iterable(map(of_package, options.paths)), *of_pages(options.prose or PAGES)]
+    words = {path.name: measure_words([*of_package(path), *of_readme(path)]) for path in projects}
+    print()
+    print(markdown(compare("per 1,000 words of text", measure_words(here), words)))
 
 
 if __name__ == "__main__":

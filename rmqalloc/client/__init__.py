@@ -1,10 +1,9 @@
-"""A member of consumer groups on the wire: what consumes messages of a real cluster, in the running
-event loop.
+"""A member of consumer groups, which consumes messages of a real cluster in the running event loop.
 
-`PushConsumer` joins a group beside clients in Java and other languages: it sends heartbeats,
+`PushConsumer` joins a group beside clients in Java and further languages. It sends heartbeats,
 rebalances by `rmqalloc.rebalance`, pulls, calls a listener, sends failed messages back, stores
-offsets, and hands over when it is closed. It is the only part of the package that writes to a
-cluster. It sends no messages, and knows no transactions, POP or trace.
+offsets, and hands its queues over when it is closed. It is the only part of the package that writes
+to a cluster. It sends no messages and does not implement transactions, POP or trace.
 """
 
 import logging

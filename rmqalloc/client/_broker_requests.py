@@ -69,7 +69,7 @@ class BrokerRequests:
         known.
         """
         if request.code not in MemberRequestCode.__members__.values():
-            log.info("%s asks for %d, which is not known here", address, request.code)
+            log.info("%s requests %d, which this client does not support", address, request.code)
             return Command(
                 ResponseCode.REQUEST_CODE_NOT_SUPPORTED,
                 remark=f"request type {request.code} not supported",
@@ -116,7 +116,7 @@ class BrokerRequests:
         if self._of_group(reset.consumer_group) is not None:
             return
         topic, offsets = reset.topic, reset.offsets
-        log.info("offsets of %d queues of %s are reset by a broker", len(offsets), topic)
+        log.info("a broker resets the offsets of %d queues of %s", len(offsets), topic)
         self._drop(topic, offsets)
         steps = self._reset_steps(topic, offsets)
         self._consumer.client_factory.lanes.rebalance.do(

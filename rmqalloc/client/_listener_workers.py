@@ -383,7 +383,7 @@ async def end_tasks(tasks: Collection[asyncio.Task[Any]], within: float) -> None
         return
     _ended, left = await asyncio.wait(cancelled, timeout=within)
     for task in left:
-        log.warning("a listener goes on although it was cancelled; its coroutine is closed")
+        log.warning("a listener did not end when it was cancelled; its coroutine is closed")
         task.add_done_callback(_is_seen)
         _close_coroutine(task)
         task.cancel()

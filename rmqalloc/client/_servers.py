@@ -161,7 +161,7 @@ class Servers:
         is_dead = now - max(connection.heard, self._opened_at.get(address, now)) > _DEAD_AFTER
         if isinstance(error, SilentError) and is_dead:
             log.info(
-                "%s has sent nothing for %.0f s; its connection is given up", address, _DEAD_AFTER
+                "%s has sent nothing for %.0f s; its connection is closed", address, _DEAD_AFTER
             )
             await connection.close()
 

@@ -155,8 +155,8 @@ def check_listeners(settings: Any) -> None:
         settings.listener
     ):
         raise ArgumentTypeError(
-            "listener is a function that returns what became of its messages; this one has a yield, so it would "
-            "return a generator and do nothing"
+            "listener must return the result of its messages; a function with a yield returns a "
+            "generator and does nothing"
         )
     if settings.queue_listener is not None:
         _check_callable("queue_listener", settings.queue_listener, "topic, mq_all, mq_divided")
@@ -164,7 +164,9 @@ def check_listeners(settings: Any) -> None:
 
 def _check_callable(name: str, listener: object, arguments: str) -> None:
     if not callable(listener):
-        raise ArgumentTypeError(f"{name} is a function of ({arguments}), got {_shown(listener)}")
+        raise ArgumentTypeError(
+            f"{name} must be a function of ({arguments}), got {_shown(listener)}"
+        )
     try:
         signature = inspect.signature(listener)
     except (TypeError, ValueError):  # a built-in function that does not say
@@ -202,12 +204,12 @@ def check_values(settings: Any) -> None:
     for name, (least, most) in _BOUNDS.items():
         value = getattr(settings, name)
         if not least <= value <= most:
-            raise ArgumentError(f"{name} goes from {least} to {most}, got {value}")
+            raise ArgumentError(f"{name} must be from {least} to {most}, got {value}")
     for name in MOST:
         _refuse(wrong_limit(name, getattr(settings, name)))
     if not settings.consume_timeout > 0 or not settings.close_within >= 0:
         raise ArgumentError(
-            f"consume_timeout is above 0 and close_within not below it, got {settings.consume_timeout} and "
+            f"consume_timeout must be above 0 and close_within at least 0, got {settings.consume_timeout} and "
             f"{settings.close_within}"
         )
     if settings.consume_timestamp is not None:
@@ -225,7 +227,7 @@ def check_subscription(topic: str, expression: str, expression_type: str) -> Non
         ("expression_type", expression_type),
     ):
         if not isinstance(value, str):
-            raise ArgumentTypeError(f"{name} is a text, got {_shown(value)}")
+            raise ArgumentTypeError(f"{name} must be a text, got {_shown(value)}")
     _refuse(wrong_topic(topic))
     _refuse(wrong_expression(topic, expression, expression_type))
 
@@ -242,5 +244,5 @@ def _check_part_of_id(name: str, text: str) -> None:
     is_plain = text.isprintable() and not any(map(str.isspace, text))
     if not text or not is_plain or _NOT_IN_IDS & set(text):
         raise ArgumentError(
-            f"{name} is a part of the client id: visible characters other than @, / and \\, got {message(text, 60)!r}"
+            f"{name} is a part of the client id: give visible characters other than @, / and \\, got {message(text, 60)!r}"
         )

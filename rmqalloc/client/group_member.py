@@ -1,4 +1,4 @@
-"""A member of a consumer group, as its user sees it."""
+"""A member of a consumer group: `PushConsumer`."""
 
 from __future__ import annotations
 
@@ -24,13 +24,12 @@ from rmqalloc.text import counted, message
 
 
 class PushConsumer(MemberSettings):
-    """Consumes messages of a real cluster as a member of a consumer group, beside clients in Java
-    and other languages.
+    """Consume messages of a real cluster as a member of a consumer group.
 
-    It sends heartbeats, rebalances, pulls with long polling, calls the listener, sends failed
-    messages back and stores offsets, all in the running event loop. Parameters are those of
-    `MemberSettings`. It starts once; use it as an asynchronous context manager, or `start` and
-    `close` it.
+    The group may have clients in Java and further languages. The consumer sends heartbeats,
+    rebalances, pulls with long polling, calls the listener, sends failed messages back and stores
+    offsets, all in the running event loop. Parameters are those of `MemberSettings`. A consumer
+    starts once: use it as an asynchronous context manager, or call `start` and `close`.
 
     Notes
     -----
@@ -75,17 +74,16 @@ class PushConsumer(MemberSettings):
         ----------
         topic : str
             Topic.
-        expression : str
-            Tags parted by ``||``, or ``*`` for all; with SQL92 a condition over properties.
+            Tags separated by ``||``, or ``*`` for all tags; with SQL92 a condition on properties.
         expression_type : str
             ``"TAG"`` or ``"SQL92"``.
 
         Raises
         ------
         ArgumentError
-            No broker has a topic of this name, or takes such an expression.
+            No broker has a topic of this name, or no broker accepts the expression.
         ArgumentTypeError
-            A parameter is no text.
+            A parameter is not a text.
         """
         check_subscription(topic, expression, expression_type)
         self._subscriptions[topic] = (expression, expression_type)
@@ -93,7 +91,7 @@ class PushConsumer(MemberSettings):
             self._member.subscribe(topic, expression, expression_type)
 
     def unsubscribe(self, topic: str) -> None:
-        """End a subscription; the next pass gives its queues up."""
+        """End a subscription; the next pass of the rebalance gives its queues up."""
         self._subscriptions.pop(topic, None)
         if self._member is not None:
             self._member.consumer.unsubscribe(topic)
@@ -101,25 +99,24 @@ class PushConsumer(MemberSettings):
     # --- Life ---
 
     async def start(self) -> None:
-        """Join the group; queues come with the first pass, about a second later.
+        """Join the group. The first pass, about a second later, allocates queues.
 
         Raises
         ------
         ClientError
-            It was started before, nothing is subscribed to, or the group's name is none that a
-            broker takes.
+            The consumer was started before, has no subscription, or the group has a name that no
+            broker accepts.
         RemotingError
             No name server answers.
         RefusedError
-            A broker answered that the member lacks a permission, or that it does not take a
-            subscription by SQL92; a `ResponseError`. Brokers that do not answer, and topics without
-            a route, do not keep it from starting.
+            A broker refuses a permission of the member, or its subscription by SQL92; a
+            `ResponseError`. The consumer starts if brokers do not answer or topics have no route.
         """
         if self._member is not None:
-            raise ClientError(f"a consumer of {self.consumer_group} starts once; make another one")
+            raise ClientError(f"a consumer of {self.consumer_group} starts once; make a new one")
         if not self._subscriptions:
             raise ClientError(
-                f"a consumer of {self.consumer_group} subscribes to a topic before it starts"
+                f"a consumer of {self.consumer_group} must subscribe to a topic before it starts"
             )
         ip = await local_address(self._servers)
         if self._is_closed:
@@ -130,23 +127,24 @@ class PushConsumer(MemberSettings):
         await self._member.start()
 
     async def close(self, timeout: float | None = None) -> None:
-        """Leave the group and hand over, within a time.
+        """Leave the group and hand its queues over, within a time.
 
-        It stops passes and pulls, waits until the listener has returned, stores offsets, gives
-        locks back, unregisters at every broker, so that others take over at once, and closes the
-        connections. The listener has the time that leaving does not need; what it has not finished
-        by then is delivered again to others. Neither this nor the end of the process waits for a
-        listener that does not return, unless it blocks the loop.
+        Passes and pulls stop. The consumer waits until the listener has returned, stores offsets,
+        releases locks, unregisters at every broker, so that the remaining clients take the queues
+        over at once, and closes its connections. The listener gets the time that leaving does not
+        need. Messages that it has not finished by then are delivered again to remaining clients.
+        Neither this method nor the end of the process waits for a listener that does not return,
+        unless it blocks the loop.
 
-        The first call counts: further ones, also at the same time, wait for the same end. Who
-        cancels a call no longer waits, and the end comes all the same. Called by the listener
-        itself it returns at once, so that this call of the listener can end. Before the end of
-        `start` it lets that fail.
+        Further calls, also concurrent calls, wait for the end that the first call began. A
+        cancelled call stops waiting, and the consumer ends all the same. A call from the listener
+        returns at once, so that the listener can end. A call before `start` has ended makes `start`
+        fail.
 
         Parameters
         ----------
         timeout : float, optional
-            Seconds in all, at least 0.1; ``close_within`` if not given.
+            Seconds in total, at least 0.1; ``close_within`` if not given.
 
         Raises
         ------
@@ -155,7 +153,7 @@ class PushConsumer(MemberSettings):
         """
         timeout = self.close_within if timeout is None else timeout
         if not timeout >= 0:
-            raise ArgumentError(f"timeout is a number of seconds from 0 on, got {timeout}")
+            raise ArgumentError(f"timeout must be a number of seconds from 0 on, got {timeout}")
         self._is_closed = True
         if self._member is not None:
             await self._member.close(timeout)
@@ -175,49 +173,49 @@ class PushConsumer(MemberSettings):
     # --- While it runs ---
 
     def pause(self) -> None:
-        """Stop pulling and rebalancing; its queues stay its own, and what was pulled is still
+        """Stop pulling and rebalancing. The member keeps its queues, and pulled messages are still
         consumed.
         """
         self._at_work().consumer.pause()
 
     def resume(self) -> None:
-        """Go on, with a pass at once."""
+        """Pull and rebalance again, beginning with a pass at once."""
         self._at_work().consumer.resume()
 
     async def seek(self, topic: str, to: datetime) -> dict[MessageQueue, int]:
-        """Consume a topic from a point in time on, back or forth.
+        """Consume a topic from a point in time, earlier or later than now.
 
-        It moves the queues that this member works on. Queues of other members stay where they are,
-        also one that another member is just taking over: a whole group is moved by a call in each
-        member, or by ``mqadmin resetOffsetByTime``.
+        Only queues that this member owns move. Queues of the remaining members keep their offsets,
+        and so does a queue that another member is taking over. To move a whole group, call `seek`
+        in each member or use ``mqadmin resetOffsetByTime``.
 
-        The offsets are stored between two passes of the rebalance, and the queues come back with
-        the next pass, which begins at once. Messages that were pulled are dropped. A call of the
-        listener that is at work goes on, and its answer does not count; in order, the queue waits
-        half a second for it, as in Java.
+        The offsets are stored between two passes of the rebalance. The next pass begins at once and
+        returns the queues. Pulled messages are dropped. A running call of the listener continues,
+        and its answer does not count. A queue consumed in order waits half a second for it, as in
+        Java.
 
         Parameters
         ----------
         topic : str
-            A topic that is subscribed to.
+            A subscribed topic.
         to : datetime
-            With a time zone. Each queue goes on with its first message that was stored then or
-            later, as its broker says.
+            With a time zone. Each queue continues with the first message that its broker stored
+            at this time or later.
 
         Returns
         -------
         dict of MessageQueue to int
-            The offsets of the queues that were moved.
+            Offsets of the moved queues.
 
         Raises
         ------
         ArgumentError
             The topic is not subscribed to, or the time has no zone.
         ArgumentTypeError
-            ``to`` is no datetime.
+            ``to`` is not a datetime.
         ClientError
-            The consumer does not run or is closed meanwhile, or a broker does not say which offset
-            that is; then no queue was moved.
+            The consumer is not running or is closed meanwhile, or a broker does not report the
+            offset; then no queue has moved.
 
         Notes
         -----
@@ -227,21 +225,21 @@ class PushConsumer(MemberSettings):
         if topic not in self._subscriptions:
             subscribed = ", ".join(self._subscriptions)
             raise ArgumentError(
-                f"seek takes a topic that is subscribed to ({subscribed}), got {message(str(topic), 60)!r}"
+                f"seek takes a subscribed topic ({subscribed}), got {message(str(topic), 60)!r}"
             )
         return await self._at_work().seek(topic, timestamp)
 
     @property
     def client_id(self) -> str | None:
-        """By which name brokers and strategies know it; None before `start`."""
+        """Client id for brokers and strategies; None before `start`."""
         return None if self._member is None else self._member.consumer.client_id
 
     def queues(self) -> set[MessageQueue]:
-        """Return the queues that it works on."""
+        """Return the queues that the member owns."""
         return set() if self._member is None else self._member.queues()
 
     def metrics(self) -> MemberMetrics:
-        """Return its counts and its lag as of now; any thread may ask, also before `start` and after
+        """Return counts and lag as of now. Any thread may call it, also before `start` and after
         `close`.
 
         Examples
@@ -264,12 +262,12 @@ class PushConsumer(MemberSettings):
         )
 
     def health(self) -> MemberHealth:
-        """Return how it is doing: who is connected, what is refused, how far it is behind.
+        """Return the state of the member: its connections, refused requests and lag.
 
         Raises
         ------
         ClientError
-            It has not started.
+            The consumer has not started.
         """
         return self._running().health()
 
@@ -305,8 +303,8 @@ _LOOPBACK = "127.0.0.1"
 
 
 async def local_address(name_servers: list[str]) -> str:
-    """Return the address that this machine has towards the first name server that a route leads to;
-    nothing is sent.
+    """Return the address of this machine on the route to the first reachable name server. Nothing is
+    sent.
 
     Examples
     --------

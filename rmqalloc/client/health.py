@@ -1,6 +1,4 @@
-"""How a running member is doing: what servers refuse it, how far behind it is, and who has taken
-its heartbeats.
-"""
+"""The health of a running member: refused requests, lag, and brokers that accept its heartbeats."""
 
 from __future__ import annotations
 
@@ -14,7 +12,7 @@ from rmqalloc.remoting import ResponseError
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """A request that a server does not grant, as long as it does not.
+    """A request that a server refuses at present.
 
     Attributes
     ----------
@@ -23,16 +21,16 @@ class Refusal:
     request : str
         Name of the request, such as ``"PULL_MESSAGE"``.
     topic : str
-        Topic that the request is about; empty where it is about none.
+        Topic of the request; empty if it has none.
     code : int or None
-        Code of the last answer, see `rmqalloc.remoting.ResponseCode`. None where no answer has a
-        code: it could not be read, or the request was not signed for this server and never left.
+        Code of the last answer, see `rmqalloc.remoting.ResponseCode`. None without a code: the
+        answer could not be read, or the request was not signed for this server and was not sent.
     remark : str
-        What the server says of it, in one line; without a code, what is wrong.
+        Reason that the server gives, in one line; without a code, the error.
     since, last : int
-        When it was first and last refused, in milliseconds since the epoch.
+        First and last refusal, in milliseconds since the epoch.
     count : int
-        Refused requests since then.
+        Refused requests since the first refusal.
 
     Examples
     --------
@@ -57,12 +55,12 @@ class Refusal:
 
 
 class RefusedError(ResponseError):
-    """A member cannot start, because a server refuses what it needs.
+    """A member cannot start because a server refuses a request that it needs.
 
     Attributes
     ----------
     refusal : Refusal
-        What was refused, and by whom.
+        The refused request and its server.
     consumer_group : str
         The member's group.
 
@@ -83,23 +81,23 @@ class RefusedError(ResponseError):
 
 @dataclass(frozen=True, slots=True)
 class MemberHealth:
-    """How a running member is doing at one moment.
+    """Health of a running member at one moment.
 
     Attributes
     ----------
     connected : tuple of str
-        Servers to which a connection is open.
+        Servers with an open connection.
     failing : mapping of str to str
-        Servers that do not answer, and why.
+        Servers that do not answer, with the reason.
     refused : tuple of Refusal
-        Requests that servers do not grant; the one that was refused last comes last. A request that
-        is not asked again for two minutes is not kept.
+        Requests that servers refuse, the last refusal at the end. A request that is not repeated
+        within two minutes is dropped.
     lag : mapping of MessageQueue to int or None
-        Messages of each own queue that are not consumed, as of its last pull; None before the first
-        one.
+        Messages not yet consumed in each owned queue, as of its last pull; None before the first
+        pull.
     heartbeats : mapping of str to int
         When each broker last accepted a heartbeat, in milliseconds since the epoch. Brokers drop a
-        client of which they have had none for two minutes.
+        client after two minutes without a heartbeat.
 
     Examples
     --------
@@ -118,5 +116,5 @@ class MemberHealth:
 
     @property
     def total_lag(self) -> int:
-        """Messages that are not consumed, in the queues whose lag is known."""
+        """Messages not yet consumed, in the queues with a known lag."""
         return sum(lag for lag in self.lag.values() if lag is not None)

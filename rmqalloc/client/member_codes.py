@@ -1,4 +1,4 @@
-"""Codes of requests that a member may send; this room alone has connections that let them pass."""
+"""Codes of requests that a member may send; only connections of this package accept them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from enum import IntEnum
 class MemberCode(IntEnum):
     """Request codes of a consumer (``org.apache.rocketmq.remoting.protocol.RequestCode``).
 
-    PULL_MESSAGE reads messages, but carries the offset that the group has consumed, so it counts as
+    PULL_MESSAGE reads messages and also carries the consumed offset of the group, so it counts as
     a write.
     """
 

@@ -1,6 +1,4 @@
-"""What can be set of a member: names, defaults and bounds are those of Java's
-``DefaultMQPushConsumer``.
-"""
+"""Settings of a member, with names, defaults and bounds of Java's ``DefaultMQPushConsumer``."""
 
 from __future__ import annotations
 
@@ -33,45 +31,45 @@ class MemberSettings:
         The group to join.
     listener : callable
         ``listener(messages)``, plain or async; see `rmqalloc.client.results` for its answers. A
-        plain one runs in threads, an async one in the loop. What it raises counts as "later".
+        plain listener runs in threads, an async listener in the loop. An error counts as "later".
     name_server : str, optional
-        ``host:port``, several parted by ``;``; the environment's NAMESRV_ADDR if not given.
+        ``host:port``, several separated by ``;``; the environment variable NAMESRV_ADDR if not given.
     strategy : Strategy, optional
-        How the clients of the group divide queues; AVG if not given. All clients of a group need
-        the same one.
+        How the clients of the group divide queues; AVG if not given. All clients of a group must
+        use the same strategy.
     orderly : bool
         Consume each queue in order, under a lock at its broker (``MessageListenerOrderly``).
     message_model : MessageModel
-        Whether clients divide queues or each read all.
+        Whether clients divide the queues, or each client reads all queues.
     consume_from_where : ConsumeFromWhere
-        Where queues without a stored offset begin.
+        Where consumption of queues without a stored offset begins.
     consume_timestamp : str, optional
         ``yyyyMMddHHmmss`` in local time, for `ConsumeFromWhere.TIMESTAMP`; half an hour ago if not
         given.
     instance_name : str
-        Second part of the client id; ``DEFAULT`` becomes process id and nanoseconds where queues
-        are divided.
+        Second part of the client id. ``DEFAULT`` becomes process id and nanoseconds if clients
+        divide the queues.
     unit_name : str, optional
         Third part of the client id.
     unit_mode : bool
         Reported in heartbeats.
     client_rebalance : bool
-        False leaves the allocation to brokers (5.x), which may then only assign by PULL.
+        False leaves the allocation to brokers (5.x), which may then only assign queues by PULL.
     heartbeat_v2 : bool
         Use the second form of heartbeats (``useHeartbeatV2``).
     profile : Profile
         Release of RocketMQ to behave like.
     tls : ssl.SSLContext, optional
-        How to speak TLS; see `rmqalloc.remoting.credentials.tls_context`.
+        Context for TLS; see `rmqalloc.remoting.credentials.tls_context`.
     credentials : Credentials, optional
-        Keys to sign requests with, for ACL 1 and 2.
+        Keys that sign requests, for ACL 1 and 2.
     acl_address : str
-        Servers that requests are signed for besides those on the hosts of name servers: ``HOST``,
-        ``HOST:PORT`` or a network, parted by ``;``. TLS that verifies servers makes it needless.
+        Servers that requests are signed for, besides servers on the hosts of name servers: ``HOST``,
+        ``HOST:PORT`` or a network, separated by ``;``. Not needed with TLS that verifies servers.
     consume_concurrently : int
-        Calls of the listener at once (``consumeThreadMax``); in order: queues at once.
+        Concurrent calls of the listener (``consumeThreadMax``); in order: concurrent queues.
     consume_message_batch_max_size : int
-        Messages of one call.
+        Messages of one call of the listener.
     pull_batch_size : int
         Messages of one pull.
     pull_interval : int
@@ -79,34 +77,33 @@ class MemberSettings:
     pull_threshold_for_queue, pull_threshold_size_for_queue : int
         Messages and MiB of a queue that may wait in the client.
     pull_threshold_for_topic, pull_threshold_size_for_topic : int
-        The same for all queues together, shared out among them; -1 for no such limit.
+        The same for all queues of a topic together, divided among them; -1 for no limit.
     consume_concurrently_max_span : int
-        Offsets between the first and the last message of a queue that wait; not in order.
+        Offsets between the first and the last waiting message of a queue; not in order.
     max_reconsume_times : int
-        Tries of a message; -1 for Java's defaults, 16 and in order any number. What failed so often
-        is a dead letter.
+        Deliveries of a message; -1 for Java's defaults: 16, and unlimited in order. A message
+        that fails this often becomes a dead letter.
     suspend_current_queue_time : int
-        Milliseconds that a queue consumed in order rests after a failure.
+        Milliseconds that a queue consumed in order pauses after a failure.
     consume_timeout : float
-        Minutes after which messages whose listener does not return are sent back; not in order.
+        Minutes after which unfinished messages are sent back; not in order.
     close_within : float
-        Seconds that `PushConsumer.close` takes at most, calls of the listener included.
+        Maximum seconds of `PushConsumer.close`, calls of the listener included.
     offset_directory : path, optional
-        Where offsets of a broadcasting group are kept; ``~/.rocketmq_offsets`` if not given.
+        Directory for the offsets of a broadcasting group; ``~/.rocketmq_offsets`` if not given.
     queue_listener : callable, optional
         ``queue_listener(topic, mq_all, mq_divided)`` is called when the queues of a topic have
         changed (``MessageQueueListener``).
     intervals : Intervals
-        How often a client rebalances, polls routes, sends heartbeats, stores offsets and renews
-        locks.
+        Intervals of rebalances, route polls, heartbeats, storing of offsets and renewal of locks.
 
     Raises
     ------
     ArgumentError
-        A number is out of Java's bounds, or a name is none that a broker or a client id takes.
+        A number is out of Java's bounds, or a broker or a client id cannot take a name.
     ArgumentTypeError
-        A setting is not known, is missing or has a value of another type; the listener cannot be
-        called with a list of messages.
+        A setting is unknown, missing or of another type; the listener cannot be called with a
+        list of messages.
     """
 
     consumer_group: str = field(kw_only=False)

@@ -1,4 +1,4 @@
-"""What a consumer has done since its start, and how far it is behind, as numbers of one moment."""
+"""Counts and lag of a consumer since its start."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ __all__ = ["Histogram", "MemberMetrics"]
 
 @dataclass(frozen=True, slots=True)
 class Histogram:
-    """Durations, counted in buckets.
+    """Durations counted in buckets.
 
     Attributes
     ----------
     bounds : tuple of float
-        Upper bounds of the buckets in seconds; one more bucket has none.
+        Upper bounds of the buckets in seconds; the last bucket has no bound.
     counts : tuple of int
         Durations of each bucket.
     total : float
@@ -51,23 +51,23 @@ class MemberMetrics:
     Attributes
     ----------
     consumer_group : str
-        Its group.
+        Consumer group.
     lag : dict of MessageQueue to int or None
-        Messages that are stored and not consumed, of each queue that it works on, as of its last
-        pull; None before that was answered.
+        Messages not yet consumed of each owned queue, as of its last pull; None before the first
+        answer to a pull.
     consumed : int
         Messages that the listener has consumed.
     failed : int
-        Messages for which the listener raised, or gave an answer that is none.
+        Messages for which the listener raised an error or gave an invalid answer.
     retried : int
-        Messages that are delivered again: sent back to a broker, or consumed again here.
+        Messages delivered again: sent back to a broker, or consumed again by this member.
     undecodable : int
-        Messages that were passed over because they could not be decoded.
+        Skipped messages that could not be decoded.
     rebalances : int
-        Passes that changed the queues of a topic.
+        Passes of the rebalance that changed the queues of a topic.
     pull, consume : Histogram
-        Seconds of pulls that brought messages, with the time in which the broker waited for them,
-        and of calls of the listener.
+        Seconds of pulls that returned messages, with the time that the broker waited for messages,
+        and seconds of calls of the listener.
     """
 
     consumer_group: str
@@ -82,7 +82,7 @@ class MemberMetrics:
 
 
 def histogram_of(latency: Latency) -> Histogram:
-    """Return a copy of what is counted.
+    """Return a copy of the counts.
 
     Examples
     --------

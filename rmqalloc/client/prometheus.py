@@ -1,4 +1,4 @@
-"""Metrics of consumers for Prometheus, read when they are scraped; needs the extra ``metrics``."""
+"""Metrics of consumers for Prometheus, computed at each scrape; needs the extra ``metrics``."""
 
 from __future__ import annotations
 
@@ -23,29 +23,29 @@ _COUNTS = {
     "retried": ("retried_messages", "Messages that are delivered again."),
     "undecodable": (
         "undecodable_messages",
-        "Messages that were passed over because they could not be decoded.",
+        "Skipped messages that could not be decoded.",
     ),
-    "rebalances": ("rebalances", "Passes that changed the queues of a topic."),
+    "rebalances": ("rebalances", "Passes of the rebalance that changed the queues of a topic."),
 }
 _LATENCIES = {
-    "pull": "Seconds of pulls that brought messages.",
+    "pull": "Seconds of pulls that returned messages.",
     "consume": "Seconds of calls of the listener.",
 }
 
 
 class MemberCollector:
-    """A custom collector of ``prometheus_client`` for the consumers of a process.
+    """Collect metrics of the consumers of a process; a custom collector of ``prometheus_client``.
 
-    Figures are read when they are scraped, in whatever thread: messages cost nothing more. Those of
-    several consumers of one group are added up. There is one series per group and topic, whatever a
-    cluster holds; a lag that is not known has no sample.
+    Figures are computed at each scrape, in any thread, so consuming a message costs nothing more.
+    Figures of several consumers of one group are summed. Each group and topic has one series,
+    independent of the size of the cluster; an unknown lag has no sample.
 
     Parameters
     ----------
     *consumers : PushConsumer
-        Whose figures to show.
+        Consumers to collect.
     per_queue : bool
-        Show the lag of each queue instead of each topic, with ``broker_name`` and ``queue_id``.
+        Report the lag of each queue instead of each topic, with ``broker_name`` and ``queue_id``.
 
     Examples
     --------
@@ -62,11 +62,11 @@ class MemberCollector:
         self._consumers, self._per_queue = consumers, per_queue
 
     def describe(self) -> Iterator[Metric]:
-        """Yield the families without samples: a second collector in one registry is refused."""
+        """Yield the families without samples. A registry refuses a second collector."""
         return self._families([])
 
     def collect(self) -> Iterator[Metric]:
-        """Yield the families of this moment."""
+        """Yield the families with their present samples."""
         return self._families([consumer.metrics() for consumer in self._consumers])
 
     def _families(self, metrics: Sequence[MemberMetrics]) -> Iterator[Metric]:
@@ -102,12 +102,12 @@ class MemberCollector:
                 lags[key] = None if known is None or lag is None else known + lag
         of_topic = (*_GROUP, "topic")
         owned = GaugeMetricFamily(
-            "rmqalloc_member_queues", "Queues that it works on.", labels=of_topic
+            "rmqalloc_member_queues", "Queues that the member owns.", labels=of_topic
         )
         for labels, n in queues.items():
             owned.add_metric(labels, n)
         yield owned
-        text = "Messages that are stored and not consumed, as of the last pull."
+        text = "Messages stored but not yet consumed, as of the last pull."
         of_queue = (*of_topic, "broker_name", "queue_id")
         behind = GaugeMetricFamily(
             "rmqalloc_member_lag_messages", text, labels=of_queue if self._per_queue else of_topic

@@ -1,4 +1,4 @@
-"""What a listener answers with, and what counts where it answers nothing or fails."""
+"""Answers of a listener, and the default for no answer or an error."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _LEAST_PAUSE, _MOST_PAUSE = 10, 30_000
 
 
 class ConsumeSuccess(Enum):
-    """A listener has done its work; `None`, which a function without a ``return`` gives, says the
+    """A listener has done its work. `None`, the result of a function without ``return``, means the
     same.
     """
 
@@ -29,19 +29,19 @@ class ConsumeSuccess(Enum):
 
 @dataclass(frozen=True, slots=True)
 class ReconsumeLater:
-    """The broker shall deliver these messages again, to any client of the group; for listeners that
-    do not consume in order.
+    """Request that the broker deliver these messages again, to any client of the group. For
+    listeners that do not consume in order.
 
     Parameters
     ----------
     delay_level : int
-        0 leaves the delay to the broker, which takes longer ones from try to try; 1 to 18 name one
-        of its levels; -1 puts the messages among the dead letters of the group at once.
+        0 leaves the delay to the broker, which lengthens it with each try; 1 to 18 select a level
+        of the broker; -1 makes the messages dead letters of the group at once.
 
     Raises
     ------
     ArgumentError
-        There is no such level.
+        The level does not exist.
 
     Notes
     -----
@@ -58,20 +58,20 @@ class ReconsumeLater:
     def __post_init__(self) -> None:
         if not DEAD_LETTERS <= self.delay_level <= _MOST_LEVEL:
             raise ArgumentError(
-                f"delay_level goes from 1 to {_MOST_LEVEL}, with 0 for the broker's choice and -1 for dead letters, got "
+                f"delay_level must be from 1 to {_MOST_LEVEL}, 0 for the broker's choice or -1 for dead letters, got "
                 f"{self.delay_level}"
             )
 
 
 @dataclass(frozen=True, slots=True)
 class SuspendCurrentQueue:
-    """The queue shall rest a moment and these messages be consumed again here; for listeners that
+    """Request that the queue pause and this client consume these messages again. For listeners that
     consume in order.
 
     Parameters
     ----------
     milliseconds : int, optional
-        How long, 10 to 30,000 as in Java; by default the consumer's ``suspend_current_queue_time``.
+        Duration, 10 to 30,000 as in Java; the consumer's ``suspend_current_queue_time`` by default.
 
     Notes
     -----
@@ -98,21 +98,21 @@ RECONSUME_LATER = ReconsumeLater()
 SUSPEND_CURRENT_QUEUE_A_MOMENT = SuspendCurrentQueue()
 
 Outcome = ConsumeSuccess | ReconsumeLater | SuspendCurrentQueue
-"""What became of messages that a listener was given."""
+"""The result of messages that a listener received."""
 
 Answer = Outcome | None
 Listener = Callable[[list["Message"]], Answer] | Callable[[list["Message"]], Awaitable[Answer]]
-"""``listener(messages)``, a plain or an async function, also of a ``Sequence`` of messages."""
+"""``listener(messages)``, a plain or an async function; may be annotated with ``Sequence``."""
 
 
 def outcome_of(answer: object, in_order: bool) -> Outcome:
-    """Return what a listener's answer stands for; either way of saying "not now" means that of the
-    listener's kind.
+    """Return the outcome that a listener's answer means. Both forms of "later" are accepted and mean
+    the form for the kind of listener.
 
     Raises
     ------
     ArgumentTypeError
-        The answer is none that a listener may give.
+        The answer is not one of the permitted values.
 
     Examples
     --------
@@ -131,10 +131,10 @@ def outcome_of(answer: object, in_order: bool) -> Outcome:
         if inspect.iscoroutine(answer):
             answer.close()
         raise ArgumentTypeError(
-            "a listener that waits is an async function or an object whose __call__ is one; this one is a plain "
-            f"function that returned {message(repr(answer), 80)}"
+            "a listener that waits must be an async function or an object with an async __call__; this plain "
+            f"function returned {message(repr(answer), 80)}"
         )
     raise ArgumentTypeError(
-        "a listener returns None, CONSUME_SUCCESS, RECONSUME_LATER or SUSPEND_CURRENT_QUEUE_A_MOMENT, got "
+        "a listener must return None, CONSUME_SUCCESS, RECONSUME_LATER or SUSPEND_CURRENT_QUEUE_A_MOMENT, got "
         f"{message(repr(answer), 80)}"
     )

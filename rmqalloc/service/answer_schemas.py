@@ -1,6 +1,4 @@
-"""JSON Schemas of the documents that are served, made from the schemas of the tables that they
-hold.
-"""
+"""JSON Schemas of the served documents, derived from the schemas of their tables."""
 
 from __future__ import annotations
 
@@ -205,4 +203,4 @@ SCHEMAS_SERVED: Mapping[str, Callable[[], Schema]] = {
     "scenarios": _scenarios,
     "problem": _problem,
 }
-"""What makes the schema of every document, by its name."""
+"""Functions that return the schema of each document, by its name."""

@@ -1,11 +1,11 @@
 """Connections of the server, bounded in number and time: uvicorn's protocol with a deadline for
-each whole request and each whole answer, which no byte renews.
+each whole request and each whole answer. No byte renews the deadline.
 
-Connections without a request keep nobody out: where there are too many, the oldest of them is
-closed in favour of the new one, first of the peer that has most connections. `FrontDoor` bounds the
-requests that are worked on to fewer, so there is always one to close.
+Connections without a request do not keep new connections out. If there are too many, the server
+closes the oldest connection without a request, first of the peer with the most connections.
+`FrontDoor` limits running requests to a lower number, so there is always a connection to close.
 
-It is imported by the server alone, when it starts: uvicorn comes with an extra.
+Only the server imports this module, when it starts, because uvicorn comes with an extra.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ class BoundedProtocol(H11Protocol):
     Parameters
     ----------
     header_seconds : float
-        That it may be without a whole header.
+        Maximum seconds without a whole header.
     answer_seconds : float
-        That the body and its answer may take together, until the answer is fetched.
+        Maximum seconds of the body and its answer together, until the answer is received.
     *given, **more
-        As uvicorn gives them.
+        Arguments of uvicorn.
     """
 
     def __init__(
@@ -44,7 +44,7 @@ class BoundedProtocol(H11Protocol):
         self._look: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: Any) -> None:
-        """Take a new connection; if there are too many, close one that has no request."""
+        """Accept a new connection; if there are too many, close one without a request."""
         super().connection_made(transport)
         self._peer = peer_of(self.client[0]) if self.client else ""
         self._since = self.loop.time()
@@ -53,13 +53,13 @@ class BoundedProtocol(H11Protocol):
             self._make_room()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Look no more."""
+        """Stop watching the connection."""
         if self._look is not None:
             self._look.cancel()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Take bytes; with the last of a header its answer begins."""
+        """Take bytes; the last byte of a header begins its answer."""
         was_answering = self._is_answering
         super().data_received(data)
         if self._is_answering and not was_answering:
@@ -71,8 +71,8 @@ class BoundedProtocol(H11Protocol):
         self._since = self.loop.time()
 
     def send_400_response(self, msg: str) -> None:
-        """Refuse what is not HTTP; end the connection if its last request is being answered, as the
-        two answers would be one.
+        """Refuse bytes that are not HTTP. End the connection if an answer is under way, because the
+        two answers would be read as one.
         """
         if self._is_answering:
             self.cycle.disconnected = True

@@ -1,6 +1,4 @@
-"""What is answered of groups and of the snapshot: the documents of the verbs, from the state that
-is served.
-"""
+"""Answers about groups and the snapshot: the documents of the commands, from the served state."""
 
 from __future__ import annotations
 
@@ -24,11 +22,11 @@ from rmqalloc.service.request import Document, ServiceRequest
 from rmqalloc.snapshot.plain_data import to_document
 
 MOST_ROWS = 10_000
-"""Rows of one table in an answer at most."""
+"""Maximum rows of one table in an answer."""
 
 
 def json_bytes(document: Any) -> bytes:
-    """Return a document as JSON; where there is no number (infinite, not a number) it has null.
+    """Return a document as JSON; infinity and NaN become null.
 
     Examples
     --------
@@ -54,7 +52,7 @@ GROUPS_PARAMETERS = ("top", "sort", "where")
 
 
 def groups(asked: ServiceRequest) -> Document:
-    """Return all groups, each in one row, worst first, as `rmqalloc groups` lists them."""
+    """Return all groups, one row each, worst first, like `rmqalloc groups`."""
     table = rows_where(asked.state.observation.groups.groups, asked.given.texts("where"))
     if sort := asked.given.text("sort"):
         try:
@@ -74,8 +72,8 @@ def _first(table: pa.Table, given: Parameters) -> list[dict[str, Any]]:
 
 
 def group(asked: ServiceRequest) -> Document:
-    """Return one group: its row, who owns what as `rmqalloc show` says it, its findings, and what
-    happened last.
+    """Return one group: its row, its owners as `rmqalloc show` prints them, its findings and its
+    last events.
     """
     asked.groups  # noqa: B018 - 404 where there is none
     observation, name = asked.state.observation, asked.group
@@ -137,7 +135,7 @@ def _findings_of(asked: ServiceRequest) -> Sequence[Finding]:
 
 
 def check(asked: ServiceRequest) -> Document:
-    """Return what is wrong, as `rmqalloc check` finds it."""
+    """Return the findings of `rmqalloc check`."""
     from rmqalloc.audit import check_snapshot
 
     severity = asked.given.text("severity") or SEVERITIES[-1]
@@ -154,7 +152,7 @@ def check(asked: ServiceRequest) -> Document:
 
 
 def snapshot(asked: ServiceRequest) -> bytes:
-    """Return the snapshot that all answers are of, as `rmqalloc snapshot` writes it."""
+    """Return the snapshot that all answers are based on, as `rmqalloc snapshot` writes it."""
     state = asked.state
     return state.once(
         "snapshot", lambda: json_bytes(to_document(state.observation.reading.snapshot))

@@ -1,9 +1,8 @@
-"""Who may ask, what, and for how long: everything that stands before an answer, in the order in
-which it is checked.
+"""Access, allowed requests and time limits: the checks before an answer, in their order.
 
-A page of an attacker's site may have its name resolved to 127.0.0.1 and so reach a service on
-loopback as its own origin; it cannot choose the header Host, which is checked there. Beyond
-loopback a token is asked for instead.
+An attacker's site may have its name resolved to 127.0.0.1 and so reach a service on loopback as its
+own origin. It cannot choose the header Host, which is checked on loopback. Beyond loopback a token
+is required instead.
 """
 
 from __future__ import annotations
@@ -23,23 +22,23 @@ from rmqalloc.errors import ArgumentError
 from rmqalloc.service.problems import MEDIA_TYPE, problem
 
 REQUEST_SECONDS = 30.0
-"""Seconds that a request may take, from its header to the last byte of its answer."""
+"""Maximum seconds of a request, from its header to the last byte of its answer."""
 LONGEST_PATH = 4096
-"""Bytes of a path and of its parameters at most, each."""
+"""Maximum bytes of a path and of its parameters, each."""
 LONGEST_HEADER = 16 << 10
-"""Bytes of all headers at most."""
+"""Maximum bytes of all headers."""
 PIECE = 64 << 10
-"""Bytes of a body that are sent at once."""
+"""Bytes of a body sent at once."""
 LEAST_TOKEN = 16
-"""Characters of a token at least."""
+"""Minimum characters of a token."""
 PROBED_PATHS = ("/healthz", "/readyz")
-"""Paths of probes, which cost nothing: they are answered however many requests are worked on."""
+"""Paths of probes, which cost nothing: answered regardless of the number of running requests."""
 OPEN_PATHS = (*PROBED_PATHS, "/")
-"""Paths that need no token: they hold nothing of the cluster. So does all below ``/static/``."""
+"""Paths that need no token because they contain no data of the cluster; so do paths below ``/static/``."""
 MOST_REQUESTS = 384
-"""Requests that are worked on at once at most."""
+"""Maximum running requests."""
 MOST_OF_PEER = 256
-"""Requests of one peer that are worked on at once at most."""
+"""Maximum running requests of one peer."""
 
 _HOST = re.compile(r"(?:\[([0-9a-f:.]+)\]|([a-z0-9.-]+))(?::[0-9]{1,5})?")
 _POLICY = (
@@ -65,19 +64,19 @@ App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 
 class AccessError(ArgumentError):
-    """The address to serve at is not one, or asks for a token that is missing or too short."""
+    """The listening address is invalid, or it requires a token that is missing or too short."""
 
 
 @dataclass(frozen=True)
 class Admission:
-    """Who may ask.
+    """Rules of access.
 
     Attributes
     ----------
     hosts : frozenset of str
-        Names that the header Host may have; empty for any.
+        Names that the header Host may have; empty for any name.
     token : str or None
-        What ``Authorization: Bearer`` must have; it is not shown.
+        Required value of ``Authorization: Bearer``; it is never shown.
     """
 
     hosts: frozenset[str]
@@ -88,7 +87,7 @@ class Admission:
 
     @classmethod
     def of(cls, host: str, token: str | None) -> Admission:
-        """Return who may ask at an address.
+        """Return the rules of access of an address.
 
         Examples
         --------
@@ -108,24 +107,24 @@ class Admission:
             return cls(frozenset(("127.0.0.1", "localhost", "::1", host.lower())), token)
         if token is None:
             raise AccessError(
-                f"{host} is not loopback, where others can ask too: give --token-file, a file with a token of {LEAST_TOKEN} "
+                f"{host} is not loopback, so other machines reach it: give --token-file, a file with a token of {LEAST_TOKEN} "
                 "characters or more"
             )
         return cls(frozenset(), token)
 
     def refusal(self, scope: Scope) -> tuple[int, str] | None:
-        """Return the status and the reason with which a request is refused, None if it may pass."""
+        """Return the status and the reason of a refusal, None if the request may pass."""
         headers = _Headers(scope)
         raw_path: bytes = scope.get("raw_path") or b""
         if len(raw_path) > LONGEST_PATH or len(scope["query_string"]) > LONGEST_PATH:
             return (
                 HTTPStatus.REQUEST_URI_TOO_LONG,
-                f"path and parameters have at most {LONGEST_PATH:,} bytes each",
+                f"path and parameters may have at most {LONGEST_PATH:,} bytes each",
             )
         if sum(len(name) + len(value) for name, value in scope["headers"]) > LONGEST_HEADER:
             return (
                 HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE,
-                f"all headers together have at most {LONGEST_HEADER:,} bytes",
+                f"all headers together may have at most {LONGEST_HEADER:,} bytes",
             )
         if self.hosts and _name_of(headers.only("host")) not in self.hosts:
             return (
@@ -139,7 +138,7 @@ class Admission:
         if headers.only("sec-fetch-site") in ("cross-site", "same-site"):
             return (
                 HTTPStatus.FORBIDDEN,
-                "a page of another site asks in a browser; only the service's own page may",
+                "the request comes from a page of another site; only the service's own page may send one",
             )
         if self.token is None:
             return None
@@ -148,7 +147,7 @@ class Admission:
         if not hmac.compare_digest(given.encode("latin-1", "replace"), right):
             return (
                 HTTPStatus.UNAUTHORIZED,
-                "give the token of --token-file: Authorization: Bearer TOKEN",
+                "send the token of --token-file: Authorization: Bearer TOKEN",
             )
         return None
 
@@ -175,7 +174,7 @@ def is_open(raw_path: bytes) -> bool:
 
 
 def is_loopback(host: str) -> bool:
-    """Return whether nobody but this machine can ask at an address.
+    """Return whether an address accepts requests from this machine only.
 
     Examples
     --------
@@ -197,8 +196,8 @@ def _name_of(host: str) -> str | None:
 
 
 def peer_of(address: str) -> str:
-    """Return the peer that an address stands for: of IPv6 the network of 64 bits, as one machine
-    may have all addresses of it.
+    """Return the peer of an address. For IPv6 this is the network of 64 bits, because one machine
+    may have all addresses in it.
 
     Examples
     --------
@@ -225,9 +224,9 @@ class _Requests:
     def excess(self, peer: str) -> str | None:
         """Return why no further request of a peer is worked on, None if one may be."""
         if self._n_of[peer] >= MOST_OF_PEER:
-            return f"{MOST_OF_PEER} requests of your address are being worked on; try again in a second"
+            return f"{MOST_OF_PEER} requests from your address are running; try again in a second"
         if self._n_of.total() >= MOST_REQUESTS:
-            return f"{MOST_REQUESTS} requests are being worked on; try again in a second"
+            return f"{MOST_REQUESTS} requests are running; try again in a second"
         return None
 
     @contextmanager
@@ -256,8 +255,8 @@ def _pieces(event: MutableMapping[str, Any]) -> Iterator[MutableMapping[str, Any
 
 
 class FrontDoor:
-    """Stands before an application: refuses, limits the time, and puts the strict headers on every
-    answer.
+    """Guard an ASGI application: refuse requests, limit their time, and set
+    the strict headers of every answer.
 
     Parameters
     ----------
@@ -265,7 +264,7 @@ class FrontDoor:
         An ASGI application.
     access : Admission
     seconds : float
-        That a request may take.
+        Maximum seconds of a request.
     """
 
     def __init__(self, app: App, access: Admission, seconds: float = REQUEST_SECONDS) -> None:

@@ -1,9 +1,9 @@
-"""The server: a socket that is bound before anything is promised, connections that are bounded in
+"""The server: a socket that is bound before the service reports itself ready, connections bounded in
 number and time, a quick end.
 
-uvicorn bounds how long a connection may be idle, and the size of a header; `BoundedProtocol` bounds
-how long a header may take to come, how long an answer may take to be fetched, and how many
-connections there are.
+uvicorn limits the idle time of a connection and the size of a header. `BoundedProtocol` limits the
+time until a header has arrived, the time until an answer is received, and the number of
+connections.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from rmqalloc.service.front_door import LONGEST_HEADER, REQUEST_SECONDS, App
 
 BACKLOG = 512
 HEADER_SECONDS = 10.0
-"""Seconds that a connection may be without a whole request: those of a slow header, too."""
+"""Maximum seconds of a connection without a whole request, slow headers included."""
 END_SECONDS = 1
-"""Seconds that answers under way get when the process is to end."""
+"""Seconds for running answers after a request to end the process."""
 
 
 def bound_socket(host: str, port: int) -> socket.socket:
-    """Return a socket that listens at an address; OSError says why it cannot.
+    """Return a socket that listens at an address; raise OSError with the reason if it cannot.
 
     Examples
     --------
@@ -54,7 +54,7 @@ def serve_until_ended(
     header_seconds: float = HEADER_SECONDS,
     answer_seconds: float = REQUEST_SECONDS + 1,
 ) -> None:
-    """Answer requests until SIGTERM or SIGINT; answers under way get a second then.
+    """Answer requests until SIGTERM or SIGINT; running answers then get a second.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ def serve_until_ended(
         An ASGI application.
     listening : socket
     header_seconds, answer_seconds : float
-        That a request may take to come, and its answer to be fetched.
+        Maximum seconds until a request has arrived, and until its answer is received.
     """
     import uvicorn
 

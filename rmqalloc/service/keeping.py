@@ -1,5 +1,5 @@
-"""The histories that observations are kept in, and what a moment was like: files that `rmqalloc
-history` reads.
+"""The histories that observations are recorded in, and the cluster at an earlier moment, from files
+that `rmqalloc history` reads.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _SHORTEST_GAP = 300.0
 
 @contextmanager
 def keepers_of(paths: Sequence[str], every: float) -> Iterator[list[Keeper]]:
-    """Open a history for each path, and close all at the end."""
+    """Open a history for each path, and close all of them at the end."""
     with ExitStack() as closing:
         gap = max(_SHORTEST_GAP, FRESH * every)
         yield [closing.enter_context(Recorder(path, gap_after=gap)) for path in paths]

@@ -1,10 +1,9 @@
-"""The state for Prometheus: families of samples made from one reading, written as OpenMetrics or as
-Prometheus text.
+"""The state for Prometheus: families of samples of one reading, as OpenMetrics or Prometheus text.
 
 Labels are those of the broker's own metrics since 5.0: ``cluster``, ``topic``, ``consumer_group``.
-Nothing is kept between two scrapes but the text of the newest state, so series of what is gone
-disappear with it. Cardinality is bounded: the groups that are worst, in the order of `rmqalloc
-groups`, have series of their own; all others are summed under an empty ``consumer_group``.
+Only the text of the newest state is kept between two scrapes, so series of removed groups disappear
+with it. Cardinality is bounded: the worst groups, in the order of `rmqalloc groups`, have series of
+their own; the remaining groups are summed under an empty ``consumer_group``.
 """
 
 from __future__ import annotations
@@ -30,12 +29,12 @@ if TYPE_CHECKING:
     from prometheus_client.core import Metric
 
 MOST_GROUPS = 1000
-"""Groups with series of their own, unless another number is given."""
+"""Default number of groups with series of their own."""
 SHARED_SECONDS = 0.5
-"""Seconds for which all who ask get one text: so many at once do not take so much memory."""
+"""Seconds for which all scrapes get one text, so that concurrent scrapes do not add up in memory."""
 _MOST_KINDS = 8
 OWNERS_PER_GROUP = 10
-"""Owners, topics without an owner and sources with series of their own, for each of the groups."""
+"""Owners, topics without an owner and sources with series of their own, times the number of groups."""
 
 _REST = ' Groups beyond the worst are summed under consumer_group="".'
 _OF_GROUPS = {
@@ -46,7 +45,7 @@ _OF_GROUPS = {
     "double_owned": ("rmqalloc_group_double_owned_queues", "Queues that several clients own."),
     "unread": (
         "rmqalloc_group_unread_queues",
-        "Queues that hold or get messages and that nobody reads.",
+        "Queues that hold or receive messages and that no client reads.",
     ),
     "messages": ("rmqalloc_group_lag_messages", "Messages not yet consumed."),
 }
@@ -76,7 +75,7 @@ class MetricsText:
     _recent: dict[str, tuple[float, ServedState | None, bytes]] = field(default_factory=dict)
 
     def text(self, accept: str | None) -> tuple[bytes, str]:
-        """Return the metrics and their media type, as the header Accept asks for."""
+        """Return the metrics and their media type, as the header Accept requests."""
         from prometheus_client.exposition import choose_encoder
 
         encode, kind = choose_encoder(accept or "")
@@ -116,10 +115,10 @@ class MetricsText:
             "Whether the last reading succeeded.",
             float(not status.n_failed_in_row),
         )
-        text = "Whether the data that are served are of now: /readyz says why not."
+        text = "Whether the served data are current: /readyz gives the reason if not."
         yield made.one("rmqalloc_ready", text, float(not self.readings.why_not_ready))
         if state is not None and state.age is not None:
-            text = "Age of the data that are served."
+            text = "Age of the served data."
             yield made.one("rmqalloc_reading_age_seconds", text, state.age)
         yield from ProcessCollector(registry=None).collect()
 
@@ -187,14 +186,14 @@ def _of_reading(made: _Maker, state: ServedState, n_shown: int) -> Iterator[Metr
     reading = state.observation.reading
     n_groups = state.observation.groups.groups.num_rows
     if reading.taken_at is not None:
-        text = "When the data that are served are from, in seconds of the Unix clock."
+        text = "Time of the served data, in seconds of the Unix clock."
         yield made.one("rmqalloc_reading_timestamp_seconds", text, reading.taken_at)
     for name, text, value in (
         ("seconds", "Seconds that the reading took.", reading.read_at - reading.began_at),
         ("whole", "Whether every broker answered for the list of groups.", reading.is_whole),
         (
             "groups_not_read",
-            "Groups whose client lists could not be read, or not whole.",
+            "Groups whose client lists could not be read completely.",
             len(reading.not_read),
         ),
     ):
@@ -222,7 +221,7 @@ def _of_groups(made: _Maker, table: pa.Table, n_shown: int) -> Iterator[Metric]:
         if (total := pc.sum(rest[column]).as_py()) is not None:
             values[("",)] = total
         yield made.family(name, text + _REST, ("consumer_group",), values)
-    text = "Greatest load over mean load of the clients of the group; of the worst groups alone."
+    text = "Greatest load over mean load of the clients of the group; for the worst groups only."
     yield made.family(
         "rmqalloc_group_skew", text, ("consumer_group",), _by_group(table, "skew", n_shown)
     )
@@ -230,7 +229,7 @@ def _of_groups(made: _Maker, table: pa.Table, n_shown: int) -> Iterator[Metric]:
     names, lacking = table["consumer_group"].to_pylist(), table["not_known"].to_pylist()
     for at, (name, missing) in enumerate(zip(names, lacking, strict=True)):
         kinds.update((name if at < n_shown else "", kind) for kind in missing or ())
-    text = "1 for every kind of fact of the group that is not known, or not whole; what depends on it has no sample."
+    text = "1 for every kind of fact of the group that is not completely known; metrics that depend on it have no sample."
     yield made.family("rmqalloc_group_not_known", text + _REST, ("consumer_group", "kind"), kinds)
 
 
@@ -238,7 +237,7 @@ def _of_replicas(made: _Maker, state: ServedState, shown: Mapping[str, object]) 
     rows = replicas_of(state)
     pairs = zip(rows["consumer_group"].to_pylist(), rows["useful_clients"].to_pylist(), strict=True)
     values = {(group,): n for group, n in pairs if n is not None and group in shown}
-    text = "Largest number of clients that can all have work, where queues decide it; of the worst groups alone."
+    text = "Largest number of clients that can all own queues, if queues decide it; for the worst groups only."
     return made.family("rmqalloc_group_useful_clients", text, ("consumer_group",), values)
 
 
@@ -251,12 +250,12 @@ def _by_group(table: pa.Table, column: str, n_shown: int) -> dict[tuple[str], fl
 def _of_settling(made: _Maker, state: ServedState, shown: Mapping[str, object]) -> Iterator[Metric]:
     of, tallies = ("consumer_group",), state.tallies.groups
     took = {(name,): tallies[name].settle_seconds for name in shown if name in tallies}
-    text = "Seconds that the last change of the group took to settle; of the worst groups alone."
+    text = "Seconds that the last change of the group took to settle; for the worst groups only."
     known = {name: seconds for name, seconds in took.items() if seconds is not None}
     yield made.family("rmqalloc_group_last_settle_seconds", text, of, known)
     began, read_at = state.observation.unsettled, state.observation.reading.read_at
     ages = {(name,): max(0.0, read_at - began[name]) for name in shown if name in began}
-    text = "Seconds since a change of the group was first seen that has not settled; of the worst groups alone."
+    text = "Seconds since a change of the group was first seen that has not settled; for the worst groups only."
     yield made.family("rmqalloc_group_unsettled_seconds", text, of, ages)
     yield made.one("rmqalloc_groups_unsettled", "Groups that have not settled.", len(began))
 
@@ -269,7 +268,7 @@ def _of_reports(made: _Maker, state: ServedState, shown: Mapping[str, object]) -
         parts = reading.ages.get(name)
         if parts is not None and parts.owned:
             ages[(name,)] = max(0.0, reading.read_at - min(parts.owned.values()))
-    text = "Seconds from the oldest of the reports of owned queues to the end of the reading; of the worst groups alone."
+    text = "Seconds from the oldest report of owned queues to the end of the reading; for the worst groups only."
     return made.family("rmqalloc_group_owners_age_seconds", text, ("consumer_group",), ages)
 
 
@@ -284,7 +283,7 @@ def _of_tallies(made: _Maker, state: ServedState, shown: Mapping[str, object]) -
         values = {
             (group,): getattr(state.tallies.groups.get(group, none), count) for group in shown
         }
-        said = f"{text} Of the worst groups alone."
+        said = f"{text} For the worst groups only."
         yield made.family(name, said, ("consumer_group",), values, CounterMetricFamily)
         total = {(): getattr(state.tallies.total, count)}
         of_all = name.replace("_group_", "_cluster_")
@@ -293,12 +292,12 @@ def _of_tallies(made: _Maker, state: ServedState, shown: Mapping[str, object]) -
 
 def _of_findings(made: _Maker, state: ServedState, shown: Mapping[str, object]) -> Iterator[Metric]:
     observation, labels = state.observation, ("consumer_group", "rule", "severity")
-    rest = ' Those of no group, and of groups beyond the worst, under consumer_group="".'
+    rest = ' Findings without a group, and of groups beyond the worst, have consumer_group="".'
     for name, text, findings in (
         ("rmqalloc_findings", "Findings of check in this reading.", observation.findings),
         (
             "rmqalloc_lasting_findings",
-            "Findings of check that the reading before had, too.",
+            "Findings of check that the previous reading also had.",
             observation.lasting,
         ),
     ):
@@ -313,8 +312,8 @@ def _of_lags(
     made: _Maker, state: ServedState, shown: Mapping[str, object], most: int
 ) -> Iterator[Metric]:
     owners, groups = state.observation.owners, _with_whole_lags(state.observation.groups.groups)
-    rest = f" Beyond the {most} largest, and of other groups, summed under empty labels."
-    text = "Messages not yet consumed in the queues that the client owns; a queue of several owners counts for each."
+    rest = f" Beyond the {most} largest, and for the remaining groups, summed under empty labels."
+    text = "Messages not yet consumed in the queues that the client owns; a queue with several owners counts for each owner."
     labels = ("consumer_group", "client_id")
     yield made.family(
         "rmqalloc_owner_lag_messages",
@@ -367,8 +366,8 @@ def _sums(
 
 def _of_departures(made: _Maker, departed: Sequence[Departure]) -> Metric:
     text = (
-        "0 for an hour for a broker, topic, queues of a topic or group that an earlier reading had and the last has not; "
-        "no sample while it is there."
+        "0 for an hour for a broker, topic, queues of a topic or group that an earlier reading had and the last reading lacks; "
+        "no sample while it exists."
     )
     labels = ("kind", "name", "broker_name", "cause")
     values = {(left.kind, left.name, left.broker_name or "", left.cause): 0.0 for left in departed}
@@ -383,7 +382,7 @@ def _of_sources(made: _Maker, state: ServedState, most: int) -> Iterator[Metric]
     }
     left = [departure for departure in snapshot.departed if departure.kind == "broker"]
     up |= {(f"broker {departure.name}",): False for departure in left}
-    text = "Whether the broker is listed and answers; 0 for an hour after no name server lists it."
+    text = "Whether the broker is listed and answers; 0 for an hour after every name server stopped listing it."
     yield made.family("rmqalloc_source_up", text, ("source",), up)
     yield _of_departures(made, snapshot.departed[:most])
     errors = Counter((one.source,) for one in snapshot.errors)

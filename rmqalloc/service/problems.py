@@ -1,4 +1,4 @@
-"""What a request is refused with: an error with a status, and the JSON that says so (RFC 9457)."""
+"""Refusals of requests: an error with a status, and the JSON that describes it (RFC 9457)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class ProblemError(Error):
     Attributes
     ----------
     status : int
-        Of HTTP.
+        Status of HTTP.
     """
 
     def __init__(self, status: int, what: str) -> None:
@@ -28,14 +28,14 @@ class ProblemError(Error):
 
 
 class NotReadyError(ProblemError):
-    """There is no reading yet, or what is served is not the cluster as it is now."""
+    """There is no reading yet, or the served data are not current."""
 
     def __init__(self, why: str | None) -> None:
         super().__init__(HTTPStatus.SERVICE_UNAVAILABLE, str(why))
 
 
 def status_of(error: Exception) -> int:
-    """Return the status that an error stands for.
+    """Return the status of an error.
 
     Examples
     --------

@@ -1,6 +1,4 @@
-"""The parameters of an address, read strictly: known names alone, each as often as it may stand
-there.
-"""
+"""The parameters of an address, read strictly: only known names, each at most as often as allowed."""
 
 from __future__ import annotations
 
@@ -11,11 +9,11 @@ from rmqalloc.errors import ArgumentError
 from rmqalloc.text import did_you_mean, quoted
 
 MOST = 200
-"""Parameters of one address at most."""
+"""Maximum parameters of one address."""
 
 
 class ParameterError(ArgumentError):
-    """A parameter of an address is unknown, is given twice, or has a value that cannot be read."""
+    """A parameter of an address is unknown, repeated, or has a value that cannot be read."""
 
 
 class Parameters:
@@ -24,9 +22,9 @@ class Parameters:
     Parameters
     ----------
     query : bytes
-        What stands behind the question mark.
+        Text after the question mark.
     known : collection of str
-        Names that may be given.
+        Permitted names.
 
     Examples
     --------
@@ -42,14 +40,16 @@ class Parameters:
         self._given: dict[str, list[str]] = {}
         for name, value in _pairs(query):
             if name not in known:
-                there = f"there are {', '.join(known)}" if known else "this address has none"
+                there = (
+                    f"the parameters are {', '.join(known)}" if known else "this address has none"
+                )
                 raise ParameterError(
                     f"there is no parameter {quoted(name)}; {there}{did_you_mean(name, known)}"
                 )
             self._given.setdefault(name, []).append(value)
 
     def texts(self, name: str) -> tuple[str, ...]:
-        """Return all values of a parameter, none if it is not given."""
+        """Return all values of a parameter; empty if it is not given."""
         return tuple(self._given.get(name, ()))
 
     def text(self, name: str) -> str | None:
@@ -60,7 +60,7 @@ class Parameters:
         return values[0] if values else None
 
     def needed(self, name: str, example: str) -> str:
-        """Return the value of a parameter that has to be given."""
+        """Return the value of a required parameter."""
         value = self.text(name)
         if not value:
             raise ParameterError(f"{name} is missing; give it, such as ?{name}={example}")
@@ -80,7 +80,7 @@ class Parameters:
         return int(value)
 
     def names(self, name: str, there: Sequence[str]) -> tuple[str, ...]:
-        """Return names with commas between them, each one of those that there are."""
+        """Return the names of a list separated by commas, each of them a known name."""
         value = self.text(name)
         found = tuple(dict.fromkeys(value.split(","))) if value else ()
         for one in found:
@@ -91,7 +91,7 @@ class Parameters:
         return found
 
     def of(self, names: Collection[str]) -> Mapping[str, tuple[str, ...]]:
-        """Return the values of some parameters that are given, in the order in which they are."""
+        """Return the values of those parameters that are given, in the order of the names."""
         return {name: tuple(values) for name, values in self._given.items() if name in names}
 
 

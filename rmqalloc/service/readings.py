@@ -1,8 +1,8 @@
-"""The thread that reads a cluster again and again, and what it leaves: one immutable state, swapped
-in one step.
+"""The thread that reads a cluster repeatedly, and its result: one immutable state, replaced in one
+step.
 
-A reading that fails changes nothing but what is said of it: the last state stays, and its age
-grows. So does a reading that no server answered, or of files that have not changed.
+A failed reading changes only the status: the last state stays, and its age grows. The same holds
+for a reading that no server answered, and for files that have not changed.
 """
 
 from __future__ import annotations
@@ -29,31 +29,31 @@ from rmqalloc.watching import Observation, Observer
 T = TypeVar("T")
 
 MOST_KEPT = 64
-"""Answers that one state keeps at most."""
+"""Maximum answers kept with one state."""
 LONGEST_PAUSE = 300.0
-"""Seconds between readings at most, however many failed, unless more were asked for."""
+"""Maximum seconds between readings after failures, unless the interval itself is longer."""
 
 
 class ReadingSource(Protocol):
-    """What is read again and again: a `Rereader`, or files."""
+    """A source that is read repeatedly: a `Rereader`, or files."""
 
     def read(self) -> ClusterReading:
         """Read once."""
 
     def close(self) -> None:
-        """End a reading under way; nothing is read after it."""
+        """End a running reading; no reading follows."""
 
 
 class Keeper(Protocol):
-    """What gets every observation: a history."""
+    """A receiver of every observation: a history."""
 
     def record(self, observation: Observation) -> object:
-        """Keep one."""
+        """Record an observation."""
 
 
 class SnapshotFiles:
-    """The files of a snapshot that are read again and again, as if they were a cluster. Readings
-    have the time that the snapshot states.
+    """The files of a snapshot, read repeatedly as if they were a cluster. Readings have the time
+    that the snapshot states.
 
     Examples
     --------
@@ -72,7 +72,7 @@ class SnapshotFiles:
         from rmqalloc.snapshot.files import read_snapshots
 
         if self._is_closed:
-            raise ClosedError("the files are not read any more")
+            raise ClosedError("the source is closed; files are no longer read")
         snapshot, _ = read_snapshots(self._paths, self._form)
         snapshot = self._departures.after(snapshot, not snapshot.errors)
         stated = taken_at(snapshot)
@@ -84,13 +84,13 @@ class SnapshotFiles:
         )
 
     def close(self) -> None:
-        """Refuse to read from now on."""
+        """Refuse further readings."""
         self._is_closed = True
 
 
 class ServedState:
-    """One reading and what is known with it; never changed, but for answers that are kept as they
-    are first worked out.
+    """One reading and its results. It never changes, except that answers are kept once they are
+    computed.
 
     Attributes
     ----------
@@ -105,19 +105,18 @@ class ServedState:
 
     @property
     def taken_at(self) -> float | None:
-        """When the data are from, in seconds of the Unix clock; None if that is not known."""
+        """Time of the data, in seconds of the Unix clock; None if unknown."""
         return self.observation.reading.taken_at
 
     @property
     def age(self) -> float | None:
-        """Seconds since then; None if that is not known, or is to come."""
+        """Seconds since `taken_at`; None if it is unknown or in the future."""
         return age_of(self.taken_at, time.time())
 
     def once(self, question: Hashable, answer: Callable[[], T]) -> T:
-        """Return the answer to a question, kept for the next who asks; the first few questions
-        alone are kept.
+        """Return the answer to a question, kept for later calls; only the first few questions are kept.
 
-        Who asks while it is worked out waits for it: all threads at once would take many times as
+        Callers wait while the answer is computed: all threads at once would take many times as
         long.
         """
         found = self._answers.get(question)
@@ -132,21 +131,21 @@ class ServedState:
 
 
 def replicas_of(state: ServedState) -> pa.Table:
-    """Return how many clients of each group can have work: `rmqalloc.rollouts.advice.ReplicaCounts.groups`."""
+    """Return how many clients of each group can own queues: `rmqalloc.rollouts.advice.ReplicaCounts.groups`."""
     return state.once("replicas", lambda: replica_counts(state.observation.known).groups)
 
 
 class ReadingStatus(NamedTuple):
-    """How readings went.
+    """Status of the readings.
 
     Attributes
     ----------
     n_read, n_failed : int
-        Readings that were made and that failed.
+        Successful and failed readings.
     n_failed_in_row : int
-        Readings that failed since the last that was made.
+        Failed readings since the last successful reading.
     error : str or None
-        What the last failed one said, None once one was made after it.
+        Error of the last failed reading, None after a successful reading.
     """
 
     n_read: int = 0
@@ -156,15 +155,15 @@ class ReadingStatus(NamedTuple):
 
 
 class Readings:
-    """Reads a source every so often in a thread of its own.
+    """Read a source at intervals in a thread of its own.
 
     Parameters
     ----------
     source : ReadingSource
     observer : Observer
     every : float
-        Seconds from the beginning of a reading to that of the next; after failures they double up
-        to five minutes.
+        Seconds from the beginning of a reading to the beginning of the next; doubled after each
+        failure, up to five minutes.
     keepers : tuple of Keeper
         Get every observation: histories.
     """
@@ -190,12 +189,12 @@ class Readings:
 
     @property
     def status(self) -> ReadingStatus:
-        """How readings went."""
+        """Status of the readings."""
         return self._status
 
     @property
     def why_not_ready(self) -> str | None:
-        """Why what is served is not the cluster as it is now, None if it is: nothing was read, the
+        """Reason why the served data are not current, None if they are: nothing was read, the
         data are old or have no time, or no name server answered.
         """
         state, status = self._state, self._status
@@ -207,11 +206,11 @@ class Readings:
         return lost_name_servers(state.observation.reading)
 
     def why_not_current(self, state: ServedState) -> str | None:
-        """Return why a state does not say what is so now: it is old, or has no time."""
+        """Return why a state is not current: it is old, or has no time."""
         return why_not_current(state.taken_at, time.time(), self.every)
 
     def read_once(self) -> bool:
-        """Read once, in the thread of the caller; return whether it went well. Raises `ClosedError`
+        """Read once, in the thread of the caller; return whether it succeeded. Raises `ClosedError`
         after `stop`.
         """
         try:
@@ -290,11 +289,11 @@ class Readings:
         return min(doubled, max(self.every, LONGEST_PAUSE))
 
     def start(self) -> None:
-        """Begin to read."""
+        """Start the thread."""
         self._thread.start()
 
     def stop(self, seconds: float = 1.0) -> None:
-        """End reading, and wait so long for the thread; one that hangs ends with the process."""
+        """Stop reading, and wait for the thread up to a time; a hanging thread ends with the process."""
         self._ended.set()
         self._source.close()
         if self._thread.is_alive():
@@ -303,7 +302,7 @@ class Readings:
 
 def lost_name_servers(reading: ClusterReading) -> str | None:
     """Return why the list of brokers is that of an earlier reading: no name server gave one. None
-    if one did.
+    if a name server did.
     """
     error = without_brokers(reading.snapshot.errors)
     return None if error is None else f"{error.source}: {message(error.message)}"

@@ -1,4 +1,4 @@
-"""A request as answers see it."""
+"""One request, as the functions that answer it receive it."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ class ServiceRequest(NamedTuple):
     Attributes
     ----------
     state : ServedState
-        All of the answer is of this one reading.
+        The whole answer is based on this reading.
     given : Parameters
     group : str or None
-        The consumer group that the address names.
+        The consumer group in the address.
     body : bytes or None
-        What was posted.
+        Body of a POST.
     form : {"json", "yaml"}
-        What it is.
+        Format of the body.
     leases : GuardLeases or None
-        Stops that were granted.
+        Granted stops.
     history : str or None
         The first file of `--history`.
     not_current : str or None
-        Why the state does not say what is so now.
+        Why the state is not current.
     """
 
     state: ServedState
@@ -51,8 +51,8 @@ class ServiceRequest(NamedTuple):
 
     @property
     def groups(self) -> tuple[str, ...]:
-        """Patterns of the groups that are asked for; `NoMatchError` where the address names one
-        that is not there.
+        """Patterns of the requested groups; raises `NoMatchError` if the group of the address does
+        not exist.
         """
         if self.group is None:
             return ALL
@@ -61,8 +61,8 @@ class ServiceRequest(NamedTuple):
         return (literal(self.group),)
 
     def known(self) -> Known:
-        """Return what is known of these groups; ``assume=yes`` accepts strategies that are in
-        doubt, ``allow_partial=yes`` what is known of groups where a fact is missing.
+        """Return known facts of these groups. ``assume=yes`` accepts strategies that are in doubt,
+        ``allow_partial=yes`` accepts groups with missing facts.
         """
         patterns, found = self.groups, self.state.observation.known
         assume, allow_partial = self._is_yes("assume"), self._is_yes("allow_partial")
@@ -99,20 +99,20 @@ class ServiceRequest(NamedTuple):
 
 
 class Question(NamedTuple):
-    """What can be asked: who answers, by which parameters, and what that costs.
+    """A question that can be requested: the function that answers it, its parameters and its cost.
 
     Attributes
     ----------
     answer : callable
-        Takes what is `ServiceRequest`; returns a document, or its text.
+        Takes a `ServiceRequest`; returns a document, or its text.
     parameters : tuple of str
-        Names that an address may have.
+        Names of permitted parameters.
     is_heavy : bool
-        Whether it is worked out on the few threads for heavy answers.
+        Whether it runs on the few threads for heavy answers.
     most_body : int
-        Bytes that may be posted; 0 for a question that is only got.
+        Maximum bytes of a POST; 0 if only GET is allowed.
     has_effect : bool
-        Whether an answer changes what others get: then HEAD does not ask it.
+        Whether an answer changes later answers; then HEAD does not run it.
     """
 
     answer: Callable[[ServiceRequest], Document | bytes]
@@ -123,7 +123,7 @@ class Question(NamedTuple):
 
     @property
     def methods(self) -> tuple[str, ...]:
-        """The methods of HTTP that ask it.
+        """Return the permitted methods of HTTP.
 
         Examples
         --------

@@ -1,4 +1,4 @@
-"""What was counted since the process began: members that joined and left, queues moved, how long
+"""Counts since the process began: clients that joined and left, queues that moved, and how long
 groups took to settle.
 """
 
@@ -11,12 +11,12 @@ from rmqalloc.model import RETRY_PREFIX
 from rmqalloc.watching import Observation
 
 MOST_EVENTS = 20_000
-"""Events of all groups together that are kept, the newest."""
+"""Number of newest events that are kept, over all groups."""
 
 
 class GroupTally(NamedTuple):
     """Counts of one group since it was first seen; ``settle_seconds`` is the last time to settle,
-    None for none yet.
+    None before the first one.
     """
 
     joined: int = 0
@@ -46,15 +46,15 @@ class GroupEvent(NamedTuple):
 
 
 class Tallies(NamedTuple):
-    """The counts after one reading; `after` makes those after the next, and leaves these as they
-    are.
+    """Counts after one reading; `after` returns the counts after the next reading and leaves these
+    unchanged.
 
     Attributes
     ----------
     groups : mapping of consumer group to GroupTally
-        Groups that are gone are left out.
+        Without groups that no longer exist.
     total : GroupTally
-        Over all groups, also those that are gone; it never falls.
+        Over all groups, groups that no longer exist included; it never decreases.
     events : tuple of GroupEvent
         The newest, in the order of the readings.
 

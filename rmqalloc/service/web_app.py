@@ -1,6 +1,4 @@
-"""The paths of the service: each asks one question of the state that is served, and sends its
-answer.
-"""
+"""The paths of the service: each path answers one question about the served state."""
 
 from __future__ import annotations
 
@@ -44,15 +42,14 @@ STATUS_OF_VERDICT = {
     "no": HTTPStatus.CONFLICT,
     "unknown": HTTPStatus.SERVICE_UNAVAILABLE,
 }
-"""What HTTP says of a verdict: ``curl --fail`` ends with 22 unless the client may stop."""
+"""Status of HTTP for each verdict: ``curl --fail`` exits with 22 unless the client may stop."""
 
 
 def guard(asked: ServiceRequest) -> Document:
-    """Return whether the client, address or host that ``stop`` names may stop now, as `rmqalloc
-    guard` says it.
+    """Return whether the client, address or host in ``stop`` may stop now, like `rmqalloc guard`.
 
-    A "yes" is a lease: until that client has left and the group has settled, or two minutes have
-    passed, others get "no". Of data that are not of now the answer is "unknown".
+    A "yes" is a lease: further requests get "no" until that client has left and the group has
+    settled, or until two minutes have passed. The answer is "unknown" if the data are not current.
     """
     assert asked.leases is not None, "the service has leases"
     groups, target = asked.groups, asked.given.needed("stop", "10.0.0.11@1009")
@@ -71,7 +68,7 @@ _FORMS = {
     "application/x-yaml": "yaml",
     "text/yaml": "yaml",
 }
-"""What may be posted, by its media type: none that a form of another site's page can send."""
+"""Media types of bodies; a form of another site's page can send none of them."""
 
 _PLAN = Question(what_if.plan, what_if.PLAN_PARAMETERS, most_body=what_if.PLAN_BODY)
 _RECOMMEND = Question(what_if.recommend, what_if.RECOMMEND_PARAMETERS)
@@ -95,17 +92,17 @@ QUESTIONS: Mapping[str, Question] = {
     "/v1/guard": _GUARD,
     "/v1/snapshot": Question(of_cluster.snapshot),
 }
-"""What can be asked of the state, by path; ``{group}`` is the name of a consumer group in percent encoding."""
+"""Questions about the state, by path; ``{group}`` is the name of a consumer group in percent encoding."""
 
 HEAVY_THREADS, MOST_HEAVY = 2, 256
 LIGHT_THREADS, MOST_LIGHT = 2, 1024
-"""Threads for answers, and answers that run or wait at most."""
+"""Threads for answers, and maximum answers that run or wait."""
 MOST_SNAPSHOTS = 4
-"""Snapshots that are posted at once at most: each may take megabytes."""
+"""Maximum concurrent posted snapshots, which take megabytes each."""
 
 
 class Service:
-    """All that answers requests: the readings, the metrics, and the threads.
+    """The parts that answer requests: readings, metrics and threads.
 
     Parameters
     ----------
@@ -113,7 +110,7 @@ class Service:
     metrics : MetricsText
     access : Admission
     history : str, optional
-        The file of a history, for what was.
+        The file of a history, for earlier moments.
     """
 
     def __init__(
@@ -132,7 +129,7 @@ class Service:
         self.app: App = FrontDoor(self._routed(), access)
 
     def close(self) -> None:
-        """End the threads that are idle."""
+        """End the idle threads."""
         self._heavy.close()
         self._light.close()
 
@@ -298,7 +295,7 @@ async def _posted(request: Request, most: int) -> tuple[bytes, str]:
             if len(body) > most:
                 raise ProblemError(
                     HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
-                    f"what is posted has more than {most:,} bytes",
+                    f"the body has more than {most:,} bytes",
                 )
     except ClientDisconnect:  # nobody gets the answer, and nothing is wrong here
         raise ProblemError(HTTPStatus.BAD_REQUEST, "the body was cut off") from None
@@ -341,7 +338,7 @@ async def _schema(request: Request) -> Response:
     if name not in SCHEMAS_SERVED:
         raise ProblemError(
             HTTPStatus.NOT_FOUND,
-            f"there is no document {name!r}; there are {', '.join(SCHEMAS_SERVED)}",
+            f"there is no document {name!r}; the documents are {', '.join(SCHEMAS_SERVED)}",
         )
     return _response(json_bytes(SCHEMAS_SERVED[name]()), "application/schema+json")
 
@@ -351,7 +348,7 @@ async def _page(request: Request) -> Response:
     found = page_files().get(name)
     if found is None:
         raise ProblemError(
-            HTTPStatus.NOT_FOUND, "there is no such page; /metrics and /v1/groups are there"
+            HTTPStatus.NOT_FOUND, "there is no such page; try /metrics or /v1/groups"
         )
     return _response(found.content, found.media_type)
 
@@ -373,7 +370,7 @@ async def _refused(_request: Request, error: Any) -> Response:
 
 async def _defect(_request: Request, _error: Exception) -> Response:
     """Return the answer to a request that a defect ended; the log has the traceback."""
-    text = "a defect of rmqalloc, not of what it was asked; its log has the traceback"
+    text = "a defect of rmqalloc, not of the request; its log has the traceback"
     return _response(
         json_bytes(problem(HTTPStatus.INTERNAL_SERVER_ERROR, text)),
         MEDIA_TYPE,

@@ -1,5 +1,5 @@
-"""What is answered by computing: plans, explanations, recommendations and differences, each bounded
-in its work.
+"""Computed answers: plans, explanations, recommendations and differences, each with a limit of
+work.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ if TYPE_CHECKING:
     from rmqalloc.plans import Plan
 
 MOST_WORK = 1_000_000
-"""Queues and ring positions of one answer at most, over all scenarios."""
+"""Maximum queues and ring positions of one answer, over all scenarios."""
 MOST_SCENARIOS = 50
 PLAN_BODY = 256 << 10
 SNAPSHOT_BODY = 4 << 20
-"""Bytes that may be posted; a snapshot takes about ten times its JSON in memory."""
+"""Maximum bytes of a body; a snapshot takes about ten times its JSON in memory."""
 
 _TABLES = ("units", "groups", "clients", "queues", "transitions", "evidence")
 ACCEPTED = ("assume", "allow_partial")
@@ -52,8 +52,8 @@ _BALANCES = ("topic", "total")
 
 
 def plan(asked: ServiceRequest) -> Document:
-    """Return what changes do, as `rmqalloc plan` computes it: the plan that it saves, or tables of
-    it.
+    """Return the effect of changes, as `rmqalloc plan` computes it: the plan that it saves, or its
+    tables.
     """
     shown = asked.given.names("show", _TABLES)
     groups, scenarios = asked.groups, _scenarios(asked)
@@ -82,7 +82,7 @@ def _scenarios(asked: ServiceRequest) -> tuple[Scenario, ...]:
         return () if made is None else (with_clients_meant(made, asked.known().client_ids()),)
     if flags:
         raise ParameterError(
-            f"{next(iter(flags))} is given together with posted scenarios; write it into them"
+            f"{next(iter(flags))} was given together with posted scenarios; write it into the scenarios"
         )
     document = parse(Source("the posted scenarios", asked.body, ScenarioError), asked.form)
     data = document.data
@@ -99,7 +99,7 @@ def _check_work(asked: ServiceRequest, scenarios: tuple[Scenario, ...] = ()) -> 
     if len(scenarios) > MOST_SCENARIOS:
         raise ProblemError(
             413,
-            f"{len(scenarios)} scenarios are given; at most {MOST_SCENARIOS} are planned at once",
+            f"{len(scenarios)} scenarios were given; the limit is {MOST_SCENARIOS}",
         )
     table = asked.state.observation.groups.groups
     if asked.group is not None:
@@ -108,8 +108,8 @@ def _check_work(asked: ServiceRequest, scenarios: tuple[Scenario, ...] = ()) -> 
     n_queues, n_clients, n_topics = (pc.sum(table[name]).as_py() or 0 for name in names)
     sizes = [_work(one, n_queues, n_clients, n_topics, table.num_rows) for one in scenarios]
     if (work := n_queues + n_clients + sum(sizes)) > MOST_WORK:
-        hint = "" if asked.group is not None else "; ask about one group, /v1/groups/NAME/..."
-        what = f"queues and ring positions, about {work:,} over all scenarios, are more than the {MOST_WORK:,} of one answer"
+        hint = "" if asked.group is not None else "; request one group, /v1/groups/NAME/..."
+        what = f"the scenarios need about {work:,} queues and ring positions; the limit of one answer is {MOST_WORK:,}"
         raise ProblemError(413, f"{what}{hint}")
 
 
@@ -150,7 +150,7 @@ def explain(asked: ServiceRequest) -> Document:
 
 
 def recommend(asked: ServiceRequest) -> Document:
-    """Return how many clients a group should have and more, as `rmqalloc recommend` does."""
+    """Return recommended client counts and settings, as `rmqalloc recommend` does."""
     balance = asked.given.text("balance") or _BALANCES[0]
     if balance not in _BALANCES:
         raise ParameterError(f"balance must be one of {', '.join(_BALANCES)}, got {balance!r}")
@@ -160,8 +160,8 @@ def recommend(asked: ServiceRequest) -> Document:
 
 
 def diff(asked: ServiceRequest) -> Document:
-    """Return what differs between a snapshot that is posted, or a moment of the history, and now,
-    as `rmqalloc diff` does.
+    """Return the differences between a posted snapshot, or a moment of the history, and now, as
+    `rmqalloc diff` does.
     """
     from rmqalloc.snapshot.files import read_snapshot_with_warnings
 
@@ -171,9 +171,7 @@ def diff(asked: ServiceRequest) -> Document:
             "post the snapshot to compare with, or give a moment of the history, such as ?at=03:10"
         )
     if asked.body is not None and moment is not None:
-        raise ParameterError(
-            "at is given together with a snapshot that is posted; leave one of them out"
-        )
+        raise ParameterError("at was given together with a posted snapshot; omit one of them")
     _check_work(asked)
     if asked.body is not None:
         source = Source(f"the posted snapshot.{asked.form}", asked.body, SnapshotError)

@@ -1,7 +1,7 @@
-"""Heavy answers on few threads: so many run at once, so many wait, and who comes then is asked to
-come back.
+"""Heavy answers on few threads: a fixed number runs, a fixed number waits, and further requests are
+refused for now.
 
-The threads are daemons: a process that has to end does not wait for a plan.
+The threads are daemons: the end of the process does not wait for a plan.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ T = TypeVar("T")
 
 
 class BusyError(Error):
-    """As many requests are under way as may be."""
+    """The maximum number of requests is running already."""
 
 
 class Workers:
-    """A few threads and a bounded line before them.
+    """A few threads with a bounded queue.
 
     Parameters
     ----------
     n_threads : int
     most : int
-        Calls that run or wait at most.
+        Maximum calls that run or wait.
 
     Examples
     --------
@@ -46,9 +46,9 @@ class Workers:
             one.start()
 
     def submit(self, call: Callable[[], T]) -> Future[T]:
-        """Have a thread make a call; `BusyError` if too many are under way."""
+        """Run a call in a thread; raise `BusyError` if too many are running."""
         if not self._free.acquire(blocking=False):
-            raise BusyError("as many requests are being worked on as may be; try again in a second")
+            raise BusyError("the maximum number of requests is running; try again in a second")
         future: Future[T] = Future()
         self._calls.put(lambda: self._make(call, future))
         return future
@@ -67,7 +67,7 @@ class Workers:
             call()
 
     def close(self, seconds: float = 0.2) -> None:
-        """End the threads that are idle, and wait so long for them."""
+        """End the idle threads, and wait for them up to a time."""
         for _ in self._threads:
             self._calls.put(None)
         for one in self._threads:

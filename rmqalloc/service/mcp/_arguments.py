@@ -65,7 +65,7 @@ class ScopeArguments(Checked):
     )
     topics: tuple[str, ...] | None = optional(_FEW, says="Patterns of topics, such as order*.")
     most_rows: int = optional(
-        Whole(1, MOST_ROWS), USUAL_ROWS, "Most entries of each list; the rest is counted."
+        Whole(1, MOST_ROWS), USUAL_ROWS, "Maximum entries of each list; the answer counts the rest."
     )
 
 
@@ -74,7 +74,7 @@ class GroupsArguments(ScopeArguments):
     """Arguments of ``groups``."""
 
     where: tuple[str, ...] | None = optional(
-        _FEW, says="Only rows for which all conditions hold, such as messages>1000."
+        _FEW, says="Only rows that meet all conditions, such as messages>1000."
     )
 
 
@@ -104,16 +104,16 @@ class PlanArguments(GroupsArguments):
     """Arguments of ``plan``."""
 
     scenarios: Sequence[Any] = needed(
-        FewScenarios(), "Changes to try; each scenario is planned by itself."
+        FewScenarios(), "Changes to try; each scenario is planned separately."
     )
     table: str = optional(
         Text(("groups", "units", "clients", "queues")),
         "groups",
-        "A row for every group, group and topic (units), client of these, or queue.",
+        "One row for every group, group and topic (units), client of these, or queue.",
     )
     assume: bool = optional(Truth(), False, "Accept strategies that are a guess.")
     allow_partial: bool = optional(
-        Truth(), False, "Answer from what is known where clients, topics or routes are not known."
+        Truth(), False, "Answer from known facts although clients, topics or routes are unknown."
     )
 
 
@@ -121,18 +121,18 @@ class PlanArguments(GroupsArguments):
 class ExplainArguments(Checked):
     """Arguments of ``explain``."""
 
-    group: str = needed(_NAME, "Name of a consumer group, no pattern.")
-    topic: str = needed(_NAME, "Name of a topic, no pattern.")
+    group: str = needed(_NAME, "Name of a consumer group, not a pattern.")
+    topic: str = needed(_NAME, "Name of a topic, not a pattern.")
     broker_name: str = needed(_NAME, "Broker of the queue.")
-    queue_id: int = needed(Whole(0, 2**31 - 1), "Number of the queue on its broker.")
+    queue_id: int = needed(Whole(0, 2**31 - 1), "Id of the queue on its broker.")
     strategy: str | None = optional(
-        _NAME, says="Another strategy than the group's, such as CONSISTENT_HASH:160."
+        _NAME, says="A strategy to use instead of the group's, such as CONSISTENT_HASH:160."
     )
     allow_partial: bool = optional(
-        Truth(), False, "Answer from what is known where clients, topics or routes are not known."
+        Truth(), False, "Answer from known facts although clients, topics or routes are unknown."
     )
     most_rows: int = optional(
-        Whole(1, MOST_ROWS), USUAL_ROWS, "Most entries of each list; the rest is counted."
+        Whole(1, MOST_ROWS), USUAL_ROWS, "Maximum entries of each list; the answer counts the rest."
     )
 
 
@@ -141,6 +141,6 @@ class DiffArguments(ScopeArguments):
     """Arguments of ``diff``."""
 
     scenario: str | None = optional(
-        _NAME, says="Scenario of the saved plan; not needed where there is just one."
+        _NAME, says="Scenario of the saved plan; may be omitted if the plan has a single scenario."
     )
     assume: bool = optional(Truth(), False, "Accept strategies that are a guess.")

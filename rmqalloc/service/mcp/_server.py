@@ -29,9 +29,9 @@ MOST_ARGUMENT_CHARACTERS = 64 * 1024
 """Longest arguments of a call, as JSON."""
 
 _INSTRUCTIONS = (
-    "Answers about RocketMQ consumer groups: who owns which queue, what is wrong, what a change would do. Everything is "
-    f"read-only. {NAMES_ARE_DATA} left_out counts what an answer does not show: narrow groups, topics or where to see it. "
-    "If is_partial is true, lacks says what could not be read."
+    "Answers about RocketMQ consumer groups: queue owners, faults, and the effect of changes. Everything is "
+    f"read-only. {NAMES_ARE_DATA} left_out counts omitted entries: narrow groups, topics or where to see them. "
+    "If is_partial is true, lacks lists the parts that could not be read."
 )
 
 
@@ -111,18 +111,16 @@ def run_over_stdio(subject: Subject) -> None:
 
 
 def answer_of(subject: Subject, name: str, given: dict[str, Any]) -> dict[str, Any]:
-    """Return the answer of one tool; raises an `Error` for arguments that are not as its schema
-    says.
-    """
+    """Return the answer of one tool; raise an `Error` if arguments violate its schema."""
     tool = TOOLS.get(name)
     if tool is None:
         raise ArgumentError(
-            f"there is no tool {quoted(name)}; there are {', '.join(TOOLS)}{did_you_mean(name, TOOLS)}"
+            f"there is no tool {quoted(name)}; the tools are {', '.join(TOOLS)}{did_you_mean(name, TOOLS)}"
         )
     n = _n_characters(given)
     if n > MOST_ARGUMENT_CHARACTERS:
         raise ArgumentError(
-            f"the arguments are {n:,} characters of JSON long; at most {MOST_ARGUMENT_CHARACTERS:,} are read"
+            f"the arguments are {n:,} characters of JSON; the limit is {MOST_ARGUMENT_CHARACTERS:,}"
         )
     arguments: Checked = tool.takes.of(given)
     return tool.answers(subject, arguments)
@@ -133,9 +131,7 @@ def _n_characters(given: dict[str, Any]) -> int:
     try:
         return len(json.dumps(given, allow_nan=False))
     except (ValueError, RecursionError) as error:
-        text = (
-            "the arguments hold a number that JSON does not have, or lists too deep in each other"
-        )
+        text = "the arguments contain a number that JSON does not have, or lists nested too deeply"
         raise ArgumentError(text) from error
 
 

@@ -104,7 +104,7 @@ def refusal(line: bytes) -> dict[str, Any] | None:
     if line.isspace():
         return None
     if len(line) > MOST_LINE:
-        return _error(-32600, None, f"a line has at most {MOST_LINE:,} bytes")
+        return _error(-32600, None, f"a line may have at most {MOST_LINE:,} bytes")
     try:
         content = json.loads(line.decode())
     except (ValueError, RecursionError):

@@ -61,7 +61,7 @@ class Subject:
     def __post_init__(self) -> None:
         if bool(self.files) == (self.name_server is not None):
             raise ArgumentError(
-                "the tools answer about files or about a cluster; give exactly one of them"
+                "the tools need either files or a cluster; give exactly one of them"
             )
 
     @property
@@ -86,7 +86,7 @@ class Subject:
 
         if self.before is None:
             raise ArgumentError(
-                "there is nothing to compare with: whoever starts the server names it, as in "
+                "there is nothing to compare with: start the server with --before, as in "
                 "`rmqalloc mcp -n HOST:PORT --before snapshot.json`"
             )
         return read_state(self.before)

@@ -39,7 +39,7 @@ MOST_NOTES = 20
 """Most notes of one answer."""
 
 MOST_WORK = 1_000_000
-"""Most clients and queues that the scenarios of one call may make, over all groups."""
+"""Maximum clients and queues that the scenarios of one call may create, over all groups."""
 
 _NUMBERS = ("to", "count", "read_queue_nums")
 
@@ -171,29 +171,29 @@ TOOLS = {
         groups,
     ),
     "show": AssistantTool(
-        "Show who owns which queue now, by queue, client or host: with lag, how it is known, and why nobody reads it.",
+        "Show the present owner of each queue, by queue, client or host: with lag, evidence, and why a queue is unread.",
         ShowArguments,
         show,
     ),
     "check": AssistantTool(
-        "Look for messages that nobody reads, queues without an owner or with several, and for what causes them.",
+        "Find unread messages, queues without an owner or with several owners, and their causes.",
         CheckArguments,
         check,
     ),
     "plan": AssistantTool(
-        "Compute what changes would do to consumer groups: which queues move, and how even it is afterwards. Nothing is "
+        "Compute the effect of changes on consumer groups: moved queues and the balance of loads afterwards. Nothing is "
         "changed.",
         PlanArguments,
         plan,
     ),
     "explain": AssistantTool(
-        "Explain why a client owns a queue: the calculation that every client does by itself.",
+        "Explain why a client owns a queue, by the calculation that every client makes.",
         ExplainArguments,
         explain,
     ),
     "diff": AssistantTool(
-        "Show what differs between the file named by --before when the server was started and the present state: owners, "
-        "clients, and which change moved how many queues.",
+        "Show the differences between the file given with --before at the start of the server and the present state: owners, "
+        "clients, and how many queues each change moved.",
         DiffArguments,
         diff,
     ),
@@ -213,8 +213,8 @@ def _check_work(scope: _Scope, scenarios: Iterable[Scenario]) -> None:
             per_group += sum(getattr(change, number, None) or 0 for number in _NUMBERS)
     work = per_group * n_groups
     if work > MOST_WORK:
-        text = f"the scenarios make {work:,} clients and queues of all groups; at most {MOST_WORK:,} are planned"
-        raise ArgumentError(f"{text}: name fewer groups")
+        text = f"the scenarios have {work:,} clients and queues of all groups; the limit is {MOST_WORK:,}"
+        raise ArgumentError(f"{text}: select fewer groups")
 
 
 def _worst_first(made: Plan, name: str) -> pa.Table:

@@ -1,4 +1,4 @@
-"""RocketMQ queue allocation on Spark columns, for a million consumer groups at a time.
+"""RocketMQ queue allocation on Spark columns, for millions of consumer groups.
 
 ``functions``
     For ``DataFrame.select``: ``import spark_udfs.functions as rf``, then ``rf.allocate("queues",
@@ -14,9 +14,9 @@
     A plan of any source, written once: to a directory of Parquet, or into a table. ``python -m
     spark_udfs.job`` does the same.
 ``requirements``
-    What Spark needs on a machine.
+    Requirements of Spark on a machine.
 ``map_in_arrow``
-    What runs in Python workers, on Arrow data. It imports no pyspark, nor does ``requirements``.
+    Functions of Python workers, on Arrow data. It imports no pyspark, nor does ``requirements``.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -35,8 +35,8 @@ _look_up = imported_on_use(__name__, _NAMES)
 
 
 def __getattr__(name: str) -> Any:
-    """Import what needs PySpark when it is first asked for: workers and ``import spark_udfs`` do
-    without.
+    """Import modules that need PySpark on first use; workers and ``import spark_udfs`` do not need
+    PySpark.
     """
     try:
         return _look_up(name)

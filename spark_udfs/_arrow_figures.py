@@ -220,6 +220,6 @@ def allocate_by_count(strategy: pa.Array, n_queues: pa.Array, n_clients: pa.Arra
     for name in pc.unique(typed(strategy, pa.string()).drop_null()).to_pylist():
         if name not in by_count():
             raise ArgumentError(
-                f"numbers of queues and clients suffice for {', '.join(by_count())} alone, got '{name}'; use allocate"
+                f"numbers of queues and clients suffice only for {', '.join(by_count())}, got '{name}'; use allocate"
             )
     return owners(strategy, typed(n_queues, pa.int64()), typed(n_clients, pa.int64()))

@@ -70,7 +70,7 @@ def plan_array(unit: pa.StructArray, spec: PlanSpec) -> pa.ListArray:
     except pa.ArrowInvalid as error:
         raise ArgumentError(
             f"the plans of the {len(unit):,} rows of a batch do not fit in one column ({error}): lower "
-            "spark.sql.execution.arrow.maxRecordsPerBatch, or take the transform plan, which cuts batches"
+            "spark.sql.execution.arrow.maxRecordsPerBatch, or use the transform plan, which splits batches"
         ) from None
 
 

@@ -130,7 +130,7 @@ def arrow_form(kind: DataType) -> DataType:
         isinstance(kind, MapType | StructType | UserDefinedType)
         or type(kind).__name__ in _WITHOUT_ARROW
     ):
-        raise ArgumentTypeError(f"as there is no {kind.simpleString()} in Arrow for Python")
+        raise ArgumentTypeError(f"because Arrow for Python has no {kind.simpleString()}")
     return kind
 
 

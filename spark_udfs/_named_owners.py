@@ -170,6 +170,6 @@ def _does_not_fit(n_bytes: Counts, row: int, most: int) -> str:
         return f"{where}, and one value holds at most {most:,}; expand_owners returns a row for every queue"
     return (
         f"{where}, those of all rows {n_bytes.sum():,}, and a batch holds at most {most:,}: "
-        "lower spark.sql.execution.arrow.maxRecordsPerBatch, or take expand_owners, which cuts batches; "
+        "lower spark.sql.execution.arrow.maxRecordsPerBatch, or use expand_owners, which splits batches; "
         "try_owners returns NULL for a row that does not fit"
     )

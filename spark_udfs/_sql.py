@@ -16,8 +16,8 @@ from spark_udfs._column_functions import FUNCTIONS, sql_function
 _OF_ALLOCATE = {
     "queues": "array of struct broker_name, queue_id; array of struct broker_name, read_queue_nums; or a number",
     "clients": "array of client ids; or a number, where queues is one",
-    "strategy": f"name, perhaps with parameters as 'CANARY(share=0.05)', by default AVG: {', '.join(plain_strategies())}",
-    "topic": "of the queues; most strategies need it",
+    "strategy": f"name, optionally with parameters as 'CANARY(share=0.05)', by default AVG: {', '.join(plain_strategies())}",
+    "topic": "topic of the queues; most strategies need it",
 } | {
     parameter.name: f"of {name}, {'an array' if parameter.kind == 'names' else f'by default {parameter.default}'}"
     for name, parameter in plain_parameters()
@@ -28,9 +28,9 @@ _BEFORE_AFTER = {
 }
 _OF_PLAN = {
     "unit": "struct with the columns of a table that transforms.plan reads, as struct(*)",
-    "scenarios": "list of scenarios as text, JSON or YAML, or what a file of scenarios holds",
+    "scenarios": "list of scenarios as text, JSON or YAML, or the content of a file of scenarios",
     "strategy": "of rows whose struct names none, as for rmq_allocate, by default AVG",
-    "output": "metrics, or best for the best scenario alone; by default metrics",
+    "output": "metrics, or best for the best scenario only; by default metrics",
 }
 _ALLOCATE = f"({sql_owners.ARGUMENTS})"
 _OF_COUNTS = {
@@ -51,7 +51,7 @@ class _Description(NamedTuple):
 
 _DESCRIPTIONS = {
     "allocate": _Description(
-        f"{_ALLOCATE} - For every queue in Java's order the position of its owner in the sorted client ids, -1 for none. "
+        f"{_ALLOCATE} - For every queue in Java's order the position of its owner in the sorted client ids, -1 for unowned. "
         "A bad row fails the query.",
         _OF_ALLOCATE,
         "(4, 3, 'AVG')",
@@ -64,14 +64,14 @@ _DESCRIPTIONS = {
         "[0,0,1,2]",
     ),
     "allocate_or_error": _Description(
-        f"{_ALLOCATE} - The owners, or as error what is wrong with the row; never fails.",
+        f"{_ALLOCATE} - The owners, or as error the reason why the row is bad; never fails.",
         _OF_ALLOCATE,
         "(4, 3).owners",
         "[0,0,1,2]",
     ),
     "owners": _Description(
         f"{_ALLOCATE} - For every queue in Java's order a struct with broker_name, queue_id and the client_id of its owner, "
-        "NULL for none. Queues and clients are lists. A bad row fails the query.",
+        "NULL for unowned. Queues and clients are lists. A bad row fails the query.",
         _OF_ALLOCATE,
         "(array(struct('b' AS broker_name, 2 AS read_queue_nums)), array('c2', 'c1')).client_id",
         '["c1","c2"]',
@@ -116,7 +116,7 @@ _DESCRIPTIONS = {
         "[0,0,1,2]",
     ),
     "try_allocate_by_count": _Description(
-        "(n_queues, n_clients [, strategy]) - Owners from numbers alone, NULL where one is NULL or out of bounds.",
+        "(n_queues, n_clients [, strategy]) - Owners from numbers alone, NULL if a number is NULL or out of bounds.",
         _OF_COUNTS,
         "(4, 3)",
         "[0,0,1,2]",
@@ -130,28 +130,28 @@ def register_all(spark: SparkSession, prefix: str = "rmq_") -> None:
 
     Arguments are those of Python, in the same order, and may be named, as in ``virtual_nodes =>
     160``; each may be a literal or a column. ``SELECT * FROM rmq_functions()`` lists the functions
-    and says what they take. Those ``_by_count`` are plain SQL, the others run in Python workers.
-    Parameters that a row's strategy does not take are not read. Those that are no arguments stand
-    behind the name, as in ``'CANARY(share=0.05)'``.
+    with their arguments. The functions ``_by_count`` are plain SQL, the remaining functions run in
+    Python workers. Parameters that a row's strategy does not use are ignored. Parameters that are
+    not arguments follow the name of the strategy, as in ``'CANARY(share=0.05)'``.
 
     A bad row fails ``rmq_allocate`` and ``rmq_owners`` with its reason. ``rmq_try_allocate`` is
-    NULL for bad queues or clients. An unknown strategy, or one whose parameters are missing or out
-    of bounds, fails it too: a misspelt name would be NULL in all rows otherwise (SQL does not say
-    whether it is a literal or in a column). ``rmq_allocate_or_error`` never fails and has the
-    reason as ``error``. Use it, or ``rmq_try_allocate``, within ``CASE`` and ``coalesce``, because
-    Spark calls a Python function for all rows there.
+    NULL for bad queues or clients. An unknown strategy, or missing or invalid parameters, fail it
+    too: otherwise a misspelt name would be NULL in all rows (SQL does not report whether it is a
+    literal or in a column). ``rmq_allocate_or_error`` never fails and returns the reason as
+    ``error``. Use it, or ``rmq_try_allocate``, within ``CASE`` and ``coalesce``, because Spark calls
+    a Python function for all rows there.
 
     Spark 3.5 cannot define functions in SQL, nor can later releases with an extension whose parser
-    refuses them (that of Iceberg does): there all run in Python workers, and ``rmq_functions`` is
-    missing. In 3.5 arguments have no
-    names. In 3.5 and 4.0 a struct that Python workers return is never NULL, but holds nulls.
+    refuses them (such as Iceberg's): there all functions run in Python workers, and
+    ``rmq_functions`` is missing. In 3.5 arguments have no names. In 3.5 and 4.0 a struct from
+    Python workers is never NULL, but contains nulls.
 
     Parameters
     ----------
     spark : SparkSession
-        Of Spark itself or of Spark Connect.
+        Session of Spark itself or of Spark Connect.
     prefix : str
-        What the names begin with.
+        Beginning of the names.
 
     Raises
     ------

@@ -3,15 +3,15 @@
 A text argument is the name of a column, as everywhere in PySpark, except for the name of a
 strategy.
 
-Owners are positions: entry ``i`` of an owners array belongs to the ``i``-th queue of the row in
-Java's order (broker name, then queue id), and is a position in the row's client ids *in Java's
-order*, because RocketMQ's clients sort both before they divide the queues. Java compares text by
-UTF-16 code units, which for ASCII is byte order. A repeated client id stands for its first
-position; -1 means that nobody owns the queue.
+Owners are positions. Entry ``i`` of an owners array belongs to queue ``i`` of the row in Java's
+order (broker name, then queue id). Its value is a position in the row's client ids *in Java's
+order*, because RocketMQ's clients sort both lists before they divide the queues. Java compares text
+by UTF-16 code units, which for ASCII is byte order. A repeated client id counts at its first
+position; -1 means that the queue is unowned.
 
-A bad row (a null, an empty list, a number out of bounds, a queue that is there twice) fails
-`allocate` and `owners`; `try_allocate` and `try_owners` return null for it, `allocate_or_error` the
-reason. Figures of a row are null where an argument is. A column of the wrong type is an error.
+A bad row (a null, an empty list, a number out of bounds, a repeated queue) fails `allocate` and
+`owners`; `try_allocate` and `try_owners` return null for it, `allocate_or_error` the reason. Figures
+of a row are null if an argument is null. A column of the wrong type is an error.
 """
 
 import inspect
@@ -78,26 +78,26 @@ def allocate(
     ----------
     queues : Column, str or int
         Array of struct ``broker_name, queue_id``; or array of struct ``broker_name,
-        read_queue_nums``, which stands for the queues 0 to n-1 of each broker; or, for AVG and
+        read_queue_nums``, for the queues 0 to n-1 of each broker; or, for AVG and
         AVG_BY_CIRCLE, the number of queues.
     clients : Column, str or int
-        Array of client ids, in any order; or their number, where ``queues`` is a number.
+        Array of client ids, in any order; or their number, if ``queues`` is a number.
     strategy : str or Column
-        RocketMQ's name of the strategy for all rows, perhaps with parameters as in
-        ``CANARY(share=0.05)``; or a Column that holds one for each.
+        RocketMQ's name of the strategy for all rows, optionally with parameters as in
+        ``CANARY(share=0.05)``; or a Column with a name for each row.
     topic : Column or str, optional
         Topic of the queues, which most strategies read: CONSISTENT_HASH hashes ``MessageQueue
         [topic=..., brokerName=..., queueId=...]``. For one topic give ``F.lit("orders")``.
     virtual_nodes : int or Column, optional
-        Of CONSISTENT_HASH; 10 by default and where the Column is null. A row may ask for 65536 at
-        most.
+        For CONSISTENT_HASH; 10 by default and if the Column is null. At most 65536 per row.
     machine_rooms : iterable of str, or Column, optional
-        Of MACHINE_ROOM; a Column holds arrays.
+        For MACHINE_ROOM; a Column contains arrays.
     broker_rooms, client_rooms : Column or str, optional
-        Arrays of the rooms beside the queues and the clients, for MACHINE_ROOM_NEARBY and
+        Arrays of the machine rooms of the queues and the clients, for MACHINE_ROOM_NEARBY and
+        MACHINE_ROOM_NEARBY_POOLED.
         MACHINE_ROOM_NEARBY_POOLED.
     **params
-        Further parameters of the strategy, as `rmqalloc.strategy` takes them. Numbers, texts and
+        Further parameters of the strategy, as for `rmqalloc.strategy`. Numbers, texts and
         switches may be Columns.
 
     Returns
@@ -108,15 +108,15 @@ def allocate(
     Raises
     ------
     ValueError, TypeError
-        There is no such strategy, a parameter does not suit it, its queues have no single owner
+        The strategy does not exist, a parameter does not fit it, its queues have no single owner
         (CONFIG, POP), or it needs a topic. If the strategy is a Column such rows are bad instead,
-        and each row's strategy is given those parameters that it takes. A bad row fails the query
+        and each row's strategy gets only the parameters that it uses. A bad row fails the query
         when it runs, with the reason, its place in the batch and its clients.
 
     Notes
     -----
-    Runs in Python workers. Where numbers of queues and clients suffice, `allocate_by_count` needs none. Spark may evaluate the
-    function for rows that ``when`` or ``coalesce`` leave out: filter the rows before, or take `try_allocate`.
+    Runs in Python workers. If numbers of queues and clients suffice, use `allocate_by_count`, which needs no worker. Spark may
+    evaluate the function for rows that ``when`` or ``coalesce`` exclude: filter the rows before, or use `try_allocate`.
 
     Examples
     --------
@@ -137,7 +137,7 @@ def try_allocate(
     Parameters
     ----------
     queues, clients, strategy, **options
-        As `allocate`.
+        As for `allocate`.
 
     Returns
     -------
@@ -159,16 +159,16 @@ def allocate_or_error(
     Parameters
     ----------
     queues, clients, strategy, **options
-        As `allocate`.
+        As for `allocate`.
 
     Returns
     -------
     Column
-        struct<owners: array<int>, error: string>, of which one is null.
+        struct<owners: array<int>, error: string>; one of the fields is null.
 
     Notes
     -----
-    Spark evaluates a filter by a field before the column that the filter reads, so rows that pass
+    Spark evaluates a filter by a field before the column that the filter reads, so passing rows
     are allocated twice. With ``inline`` and ``array``, fields become columns, and each row is
     allocated once.
 
@@ -188,18 +188,18 @@ def owners(
     Parameters
     ----------
     queues, clients, strategy, **options
-        As `allocate`, but no numbers: there would be no names.
+        As for `allocate`, but not numbers, which have no names.
 
     Returns
     -------
     Column
         array<struct<broker_name: string, queue_id: int, client_id: string>>, a struct for every
-        queue in Java's order; ``client_id`` is null where nobody owns the queue.
+        queue in Java's order; ``client_id`` is null if the queue is unowned.
 
     Raises
     ------
     ValueError, TypeError
-        As `allocate`.
+        As for `allocate`.
 
     Examples
     --------
@@ -213,7 +213,7 @@ def owners(
 def try_owners(
     queues: ColumnOrName, clients: ColumnOrName, strategy: str | Column = "AVG", **options: Any
 ) -> Column:
-    """Name the owners as `owners`, and return null for a bad row; arguments as for it."""
+    """Name the owners like `owners`, and return null for a bad row; same arguments."""
     named_owners.refuse_counts(queues, clients)
     return _allocation("try_owners", queues, clients, strategy, options)
 
@@ -224,7 +224,7 @@ def assignment_metrics(owners: ColumnOrName, n_clients: Count) -> Column:
     Parameters
     ----------
     owners : Column or str
-        As `allocate` answers.
+        Result of `allocate`.
     n_clients : Column, str or int
         Number of clients.
 
@@ -232,8 +232,8 @@ def assignment_metrics(owners: ColumnOrName, n_clients: Count) -> Column:
     -------
     Column
         struct<n_queues, n_clients, idle, unowned, min_load: int, mean_load: double, max_load: int,
-        skew: double>, where ``skew`` is ``max_load`` over ``mean_load``, and 0.0 if nothing is
-        owned; null where an argument is null or an owner is not below ``n_clients``.
+        skew: double>. ``skew`` is ``max_load`` over ``mean_load``, and 0.0 if all queues are
+        unowned. Null if an argument is null or an owner is not below ``n_clients``.
 
     Examples
     --------
@@ -255,16 +255,16 @@ def moved(
     Parameters
     ----------
     owners_before, owners_after : Column or str
-        Owners of the same queues, as `allocate` answers.
+        Owners of the same queues, as `allocate` returns them.
     clients_before, clients_after : Column, str or int
-        The arrays of client ids that were allocated to, in any order; or their numbers, where
-        clients at the same position are the same.
+        The arrays of client ids behind the owners, in any order; or their numbers, if clients at
+        the same position are the same.
 
     Returns
     -------
     Column
-        int. A queue that is unowned on one side only has moved. Null where something is null, the
-        owners differ in length, or one is none of the clients.
+        int. A queue that is unowned on one side only has moved. Null if an argument is null, the
+        owners differ in length, or an owner is outside the clients.
 
     Examples
     --------
@@ -282,32 +282,32 @@ def least_moves(
     owners_after: ColumnOrName,
     clients_after: Count,
 ) -> Column:
-    """Return the fewest queues of every row that could move.
+    """Return the minimum number of moved queues of every row.
 
     Parameters
     ----------
     owners_before, clients_before, owners_after, clients_after
-        As `moved`.
+        As for `moved`.
 
     Returns
     -------
     Column
-        int, of any allocation to the clients after that owns every queue and whose loads differ by
-        one at most. Null as `moved`, and where a client id repeats or is empty.
+        int: the minimum over all allocations to the clients after that own every queue and whose
+        loads differ by at most one. Null like `moved`, and if a client id repeats or is empty.
     """
     sides = (owners_before, clients_before, owners_after, clients_after)
     return _of_columns("least_moves", *sides)
 
 
 def allocate_by_count(n_queues: Count, n_clients: Count, strategy: str | Column = "AVG") -> Column:
-    """Return the owners from the numbers of queues and clients, whose ids are taken to be distinct.
+    """Return the owners from the numbers of queues and clients, with distinct client ids.
 
     Parameters
     ----------
     n_queues, n_clients : Column, str or int
         Numbers, such as ``F.size("client_ids")``.
     strategy : str or Column
-        ``AVG`` or ``AVG_BY_CIRCLE``. Given as text, the answer is an expression of Spark's own,
+        ``AVG`` or ``AVG_BY_CIRCLE``. Given as text, the result is an expression of Spark itself,
         which needs no Python worker.
 
     Returns
@@ -318,8 +318,8 @@ def allocate_by_count(n_queues: Count, n_clients: Count, strategy: str | Column 
     Raises
     ------
     ValueError
-        The strategy reads more than numbers. A row fails the query where a number is null, below
-        1, above 2**24 or no integer.
+        The strategy needs more than numbers. A row fails the query if a number is null, below
+        1, above 2**24 or not an integer.
 
     Examples
     --------
@@ -333,11 +333,11 @@ def allocate_by_count(n_queues: Count, n_clients: Count, strategy: str | Column 
 def try_allocate_by_count(
     n_queues: Count, n_clients: Count, strategy: str | Column = "AVG"
 ) -> Column:
-    """Return the owners as `allocate_by_count`, null where a number is null, below 1 or above
+    """Return the owners like `allocate_by_count`, null if a number is null, below 1 or above
     2**24.
 
-    Arguments are those of `allocate_by_count`. A number that is no integer fails the query here
-    too.
+    Arguments are those of `allocate_by_count`. A number that is not an integer fails the query
+    here too.
     """
     if isinstance(strategy, Column):
         return try_allocate(n_queues, n_clients, strategy)
@@ -355,9 +355,9 @@ def plan(
     """Return the plan of every row as an array of structs: `spark_udfs.transforms.plan` in a
     column.
 
-    The transform is for plans alone. A column is for a plan among other columns, in a ``select``, a
-    window or a ``MERGE``; the array has every row of the plan at once, so take the transform for
-    huge groups under many scenarios with owners.
+    Use the transform if only the plan is needed. Use a column for a plan among other columns, in a
+    ``select``, a window or a ``MERGE``. The array has every row of the plan at once, so use the
+    transform for huge groups under many scenarios with owners.
 
     Parameters
     ----------
@@ -370,14 +370,14 @@ def plan(
     Returns
     -------
     Column
-        array<struct>, with the columns of the plan but for ``consumer_group`` and ``topic``. The
-        first struct is "current", those of the scenarios follow in their order; with the output
-        "best" there is one. Never null: in a bad row the structs have an ``err_code``.
+        array<struct>, with the columns of the plan except ``consumer_group`` and ``topic``. The
+        first struct is "current", the scenarios follow in their order; the output "best" has a
+        single struct. Never null: in a bad row the structs have an ``err_code``.
 
     Raises
     ------
     ValueError, TypeError, OSError
-        As the transform; what is missing in a struct is known only when the query runs.
+        As for the transform; missing fields of a struct are detected only when the query runs.
 
     Examples
     --------
@@ -407,7 +407,7 @@ def _by_count(name: str, n_queues: Count, n_clients: Count, strategy: str) -> Co
     known = arrow_owners.by_count()
     if strategy not in known:
         raise ArgumentError(
-            f"numbers of queues and clients suffice for {', '.join(known)} alone, got {strategy!r}; use allocate"
+            f"numbers of queues and clients suffice only for {', '.join(known)}, got {strategy!r}; use allocate"
         )
     n, m = _column(n_queues), _column(n_clients)
     strict = name == "allocate_by_count"
@@ -422,7 +422,7 @@ def _allocation(
     """Call a function with the arguments that are columns; the others are bound to it."""
     if isinstance(queues, str) and outer_name(queues) in STRATEGIES:
         raise ArgumentTypeError(
-            f"the arguments are (queues, clients, strategy), got the strategy {queues!r} in place of queues; "
+            f"the arguments are (queues, clients, strategy), got the strategy {queues!r} as queues; "
             f"for a column of this name give F.col({queues!r})"
         )
     given = {"queues": queues, "clients": clients, "strategy": strategy}
@@ -447,7 +447,7 @@ def _check(params: dict[str, Any], given: Collection[str]) -> None:
     unknown = params.keys() - _STAND_INS.keys()
     if unknown:
         raise ArgumentTypeError(
-            f"no strategy takes {', '.join(sorted(unknown))}; they take {', '.join(sorted(_STAND_INS))}"
+            f"no strategy takes {', '.join(sorted(unknown))}; strategies take {', '.join(sorted(_STAND_INS))}"
         )
 
 

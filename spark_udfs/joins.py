@@ -11,7 +11,7 @@ from spark_udfs._read_columns import with_names
 __all__ = ["units"]
 
 READABLE = 4
-"""The bit of ``perm`` that lets consumers read a broker's queues (``PermName.PERM_READ``)."""
+"""The bit of ``perm`` that permits consumers to read a broker's queues (``PermName.PERM_READ``)."""
 
 _WANTED: dict[str, dict[str, type[DataType]]] = {
     "routes": {"topic": StringType, "broker_name": StringType, "read_queue_nums": IntegralType},
@@ -26,23 +26,23 @@ _OPTIONAL: dict[str, dict[str, type[DataType]]] = {
 
 
 def units(routes: DataFrame, consumers: DataFrame, subscriptions: DataFrame) -> DataFrame:
-    """Join tables into the rows that `spark_udfs.transforms.plan` reads, one for every consumer
-    group and topic.
+    """Join tables to the rows that `spark_udfs.transforms.plan` reads, one for every consumer group
+    and topic.
 
     Parameters
     ----------
     routes : DataFrame
         ``topic``, ``broker_name``, ``read_queue_nums`` (integer), and optionally ``perm`` (integer)
-        and ``machine_room`` of the broker: a row for every topic on every broker. A broker that
-        ``perm`` does not let read has no queues, as in
+        and ``machine_room`` of the broker: a row for every topic on every broker. A broker without
+        read permission in ``perm`` has no queues, as in
         ``MQClientInstance.topicRouteData2TopicSubscribeInfo``.
     consumers : DataFrame
         ``consumer_group``, ``client_id``, and optionally ``machine_room`` of the client and
-        ``channels`` (integer): a row for every connection to a broker, or one for several with
-        their number, from 1 to 1,024 (null is 1). A repeated row counts again, as in
-        ``ConsumerManager``, which lists a client id once per channel: two processes with one client
-        id are the most common fault, and leave queues unowned. Apply ``distinct()`` first to a
-        table that repeats clients for another reason.
+        ``channels`` (integer): a row for every connection to a broker, or one row for several
+        connections with their number, from 1 to 1,024 (null is 1). A repeated row counts again, as
+        in ``ConsumerManager``, which lists a client id once per channel: two processes with one
+        client id are the most common fault, and leave queues unowned. If a table repeats clients
+        for another reason, apply ``distinct()`` first.
     subscriptions : DataFrame
         ``consumer_group``, ``topic``. Repeated rows of routes and subscriptions count once.
 
@@ -50,11 +50,11 @@ def units(routes: DataFrame, consumers: DataFrame, subscriptions: DataFrame) -> 
     -------
     DataFrame
         ``consumer_group``, ``topic``, ``brokers``, ``client_ids``, and ``broker_rooms`` and
-        ``client_rooms`` where the tables have a ``machine_room``, ``unit_err_msg`` where they have
+        ``client_rooms`` if the tables have a ``machine_room``, ``unit_err_msg`` if they have
         ``channels``. Lists are sorted, so equal tables give equal rows; a client id is listed once
-        per channel. Every subscription has a row: one without a route or a client has an empty
-        list, which the plan reports in ``err_msg``. So it does of a group with a client of another
-        number of channels: its ``client_ids`` is null, and ``unit_err_msg`` says why.
+        per channel. Every subscription has a row. If it has no route or no client, the list is
+        empty, which the plan reports in ``err_msg``. If a number of channels is out of bounds,
+        ``client_ids`` is null, and ``unit_err_msg`` has the reason.
 
     Raises
     ------
@@ -96,7 +96,7 @@ def _checked(**tables: DataFrame) -> list[DataFrame]:
     for table, frame in tables.items():
         if frame.isStreaming:
             raise ArgumentTypeError(
-                f"{table} is a stream, and Spark cannot join lists that go on changing: call this for the tables of "
+                f"{table} is a stream, and Spark cannot join lists that change: call this for the tables of "
                 "every micro-batch, in foreachBatch"
             )
         columns = _WANTED[table] | _OPTIONAL[table]

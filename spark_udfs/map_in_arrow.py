@@ -43,9 +43,9 @@ def quoted(name: str) -> str:
 
 
 class PlanBatches:
-    """`rmqalloc.evaluation.plan_stream` as ``mapInArrow`` takes it.
+    """`rmqalloc.evaluation.plan_stream` in the form of ``mapInArrow``.
 
-    Only the spec and names travel to the workers, as plain data.
+    Only the spec and names are sent to the workers, as plain data.
 
     Examples
     --------
@@ -67,31 +67,31 @@ class PlanBatches:
 
     @property
     def schema(self) -> pa.Schema:
-        """Columns of the result, before those that are carried."""
+        """Columns of the result, before the carried columns."""
         return self.spec.schema
 
     def __call__(self, batches: Batches) -> Iterator[pa.RecordBatch]:
-        """Plan the batches one after the other."""
+        """Plan the batches in turn."""
         return plan_stream(batches, self.spec, carry=self.carry)
 
 
 class ExpandOwners(PlanBatches):
-    """`rmqalloc.evaluation.expand_owners` as ``mapInArrow`` takes it."""
+    """`rmqalloc.evaluation.expand_owners` in the form of ``mapInArrow``."""
 
     __name__ = "expand_owners"
     schema = OWNED_SCHEMA
 
     def __call__(self, batches: Batches) -> Iterator[pa.RecordBatch]:
-        """Name the owners in the batches one after the other."""
+        """Name the owners in the batches in turn."""
         return expand_stream(batches, self.spec, carry=self.carry)
 
 
 class ClientLoads(PlanBatches):
-    """`rmqalloc.evaluation.client_load` as ``mapInArrow`` takes it; the parts have to be added up."""
+    """`rmqalloc.evaluation.client_load` in the form of ``mapInArrow``; sum the loads of all parts."""
 
     __name__ = "client_load"
     schema = LOAD_SCHEMA
 
     def __call__(self, batches: Batches) -> Iterator[pa.RecordBatch]:
-        """Count in the batches one after the other."""
+        """Count in the batches in turn."""
         return load_stream(batches, self.spec)

@@ -1,4 +1,4 @@
-"""What Spark needs on this machine, and a clear error if it is missing. Imports no pyspark."""
+"""Requirements of Spark on this machine, and a clear error if one is missing. Imports no pyspark."""
 
 import re
 from importlib.metadata import PackageNotFoundError, version
@@ -8,7 +8,7 @@ from spark_udfs._java_rule import INSTALL_JAVA, Release, java_fault, java_needed
 from spark_udfs._java_rule import java_version as java_version
 
 LEAST_SPARK = (3, 5)
-"""Oldest release of Spark that is supported."""
+"""Oldest supported release of Spark."""
 
 CONNECTORS = {
     (3, 5): ("delta-spark_2.12", "iceberg-spark-runtime-3.5_2.12"),
@@ -16,22 +16,22 @@ CONNECTORS = {
     (4, 1): ("delta-spark_4.1_2.13", "iceberg-spark-runtime-4.1_2.13"),
     (4, 2): ("delta-spark_4.2_2.13",),
 }
-"""Jars of Delta and Iceberg that were published for a release of Spark when this was written."""
+"""Jars of Delta and Iceberg that are known for a release of Spark."""
 
 PACKAGES = ("pyspark", "pandas", "pyarrow")
-"""Python packages that every job needs; pandas is required by PySpark."""
+"""Python packages that every job needs; PySpark requires pandas."""
 
 
 class JavaNotFoundError(Error, RuntimeError):
-    """There is no Java that Spark can run on; the message says what to install."""
+    """No Java for Spark was found; the message names the package to install."""
 
 
 class SparkTooOldError(Error, RuntimeError):
-    """The release of Spark is not supported; the message says which are."""
+    """The release of Spark is not supported; the message names the supported releases."""
 
 
 def spark_release() -> Release | None:
-    """Return the major and minor version of the PySpark that is installed, None without one."""
+    """Return the major and minor version of the installed PySpark, None without PySpark."""
     for package in ("pyspark", "pyspark-client"):
         try:
             return release_of(version(package))
@@ -53,7 +53,7 @@ def release_of(text: str) -> Release | None:
 
 
 def spark_problem(text: str | None = None) -> str:
-    """Say what is wrong with a version of PySpark, by default the installed one; "" if nothing.
+    """Return the fault of a version of PySpark, by default the installed one; "" if there is none.
 
     Examples
     --------
@@ -74,7 +74,7 @@ def require_spark(text: str) -> None:
 
 
 def java_problem() -> str:
-    """Say what is wrong with the Java of this machine for the installed PySpark; "" if nothing."""
+    """Return the fault of this machine's Java for the installed PySpark; "" if there is none."""
     return java_fault(java_version(), spark_release())
 
 
@@ -84,7 +84,7 @@ def java_wanted() -> str:
 
 
 def require_java() -> None:
-    """Raise JavaNotFoundError unless there is a Java that the installed PySpark runs on."""
+    """Raise JavaNotFoundError without a Java that the installed PySpark supports."""
     if problem := java_problem():
         raise JavaNotFoundError(
             f"{java_wanted()}, but {problem}. {INSTALL_JAVA}; without Spark, `rmqalloc bulk` does the same on the "
@@ -93,7 +93,7 @@ def require_java() -> None:
 
 
 def works_here(release: Release) -> list[tuple[str, str]]:
-    """Return what works on a release of Spark, in two words and a sentence each.
+    """Return which features work on a release of Spark, in two words and a sentence each.
 
     Examples
     --------
@@ -125,7 +125,7 @@ def works_here(release: Release) -> list[tuple[str, str]]:
 
 
 def found_packages() -> dict[str, str | None]:
-    """Return the installed version of each of `PACKAGES`, None where it is missing."""
+    """Return the installed version of each package of `PACKAGES`, None if it is missing."""
     found: dict[str, str | None] = dict.fromkeys(PACKAGES)
     for package in PACKAGES:
         try:

@@ -1,10 +1,10 @@
-"""Functions on their way to Python workers, which say what a worker lacks. Imports pyspark only to
-pickle.
+"""Functions that are sent to Python workers and report packages that a worker lacks. Imports
+pyspark only to pickle.
 
 cloudpickle names a function of an installed module, and a worker without that module fails at the
-name, before any code of ours could say why. `Sent` therefore travels as pickled bytes beside a
+name, before our code could report the reason. `Sent` therefore travels as pickled bytes beside a
 function that opens them. cloudpickle sends that function by value, because it is local, and it
-needs nothing but Python's own library.
+needs only Python's own library.
 """
 
 import sys
@@ -17,8 +17,8 @@ _NEEDED = ("rmqalloc", "numpy", "pyarrow")
 
 
 class Sent:
-    """A function for Python workers; it arrives as the function itself, or as one sentence on what
-    the worker lacks.
+    """A function for Python workers. It arrives as the function itself, or as one sentence about the
+    packages that the worker lacks.
 
     ``needed`` are packages besides rmqalloc, numpy and pyarrow.
 
@@ -37,11 +37,11 @@ class Sent:
 
     # Without annotations: PySpark would take them for the kind of the function.
     def __call__(self, *arguments, **named):  # type: ignore[no-untyped-def]
-        """Call the function here."""
+        """Call the function in this process."""
         return self._function(*arguments, **named)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Return the opener and what it opens."""
+        """Return the opener and its data."""
         from pyspark.cloudpickle import dumps
 
         pickled = dumps(self._function)  # type: ignore[no-untyped-call]

@@ -40,36 +40,34 @@ def plan(
 
     Parameters
     ----------
-    scenarios : path or iterable
-        A file of scenarios on the driver (`rmqalloc.scenarios.read_scenarios`), or
-        ``example:NAME``; or scenarios for `rmqalloc.scenarios.scenarios_of`. They are sent to the
-        workers; there is no cross join and no shuffle.
+    A file of scenarios on the driver (`rmqalloc.scenarios.read_scenarios`), or
+    ``example:NAME``; or scenarios for `rmqalloc.scenarios.scenarios_of`. They are sent to the
+    workers without a cross join or a shuffle.
     strategy : str
-        RocketMQ's name of the strategy of the rows that do not name one. Rows name theirs in a
-        column ``strategy``.
+        RocketMQ's name of the strategy for rows without a name in the column ``strategy``.
     output : {"metrics", "owners", "best"}
         See `rmqalloc.evaluation.PlanSpec`, like ``best_by``.
     carry : bool or iterable of str
-        Columns of the table to put behind those of the plan, of any type, as they are and in every
-        row of their unit: all that the plan does not read, none, or those of these names, which may
-        be ones that it reads, such as ``client_ids``. A plan has a column ``strategy`` of its own,
-        the one that was used.
+        Columns of the table to append to those of the plan, of any type, unchanged and in every
+        row of their unit: all columns that the plan does not read, none, or the named columns,
+        which may include columns that it reads, such as ``client_ids``. A plan has a column
+        ``strategy`` of its own with the strategy that was used.
     **params
         Parameters of the strategy, e.g. ``virtual_nodes=160``.
 
     Returns
     -------
     callable
-        From a table with the columns that `rmqalloc.evaluation.plan_batch` reads to its result. A
-        bad row becomes a row with an ``err_code``, and keeps its other columns too. Names of
-        columns and fields match without regard to case, unless ``spark.sql.caseSensitive`` is set.
+        Maps a table with the columns that `rmqalloc.evaluation.plan_batch` reads to its result. A
+        bad row becomes a row with an ``err_code``, and keeps its further columns. Names of columns
+        and fields match without regard to case, unless ``spark.sql.caseSensitive`` is set.
 
     Raises
     ------
     ValueError, TypeError
-        The strategy, a parameter or a scenario is wrong (raised at once); or a table lacks columns,
-        or has one to carry that is named like one of the plan or of a type that Arrow in Python
-        does not have (when it is given).
+        The strategy, a parameter or a scenario is wrong (raised at once); or the table lacks
+        columns, or a carried column has the name of a column of the plan or a type that Arrow in
+        Python does not have (raised when the table is given).
     OSError
         The file of scenarios cannot be read.
 
@@ -88,8 +86,7 @@ def plan(
 def assign(strategy: str = "AVG", *, carry: Carry = True, **params: Any) -> Transform:
     """Assign the queues of every row's consumer group: `plan` without scenarios, with its owners.
 
-    Columns of the table that are not read stand behind those of the result, see ``carry`` of
-    `plan`.
+    Unused columns of the table are appended to the result, see ``carry`` of `plan`.
 
     Examples
     --------
@@ -102,7 +99,7 @@ def assign(strategy: str = "AVG", *, carry: Carry = True, **params: Any) -> Tran
 def expand_owners(
     scenarios: Scenarios = (), strategy: str = "AVG", *, carry: Carry = True, **params: Any
 ) -> Transform:
-    """Name the owner of every queue, see `rmqalloc.evaluation.expand_owners`; arguments as for
+    """Name the owner of every queue, see `rmqalloc.evaluation.expand_owners`; same arguments as
     `plan`.
     """
     return mapped(
@@ -113,7 +110,7 @@ def expand_owners(
 def client_load(
     scenarios: Scenarios = (), strategy: str = "AVG", by: str = "client_id", **params: Any
 ) -> Transform:
-    """Count the queues of every client, or host, over all topics and groups, see
+    """Count the queues of every client or host, over all topics and groups, see
     `rmqalloc.evaluation.sum_loads`.
 
     Only sums are shuffled. Arguments are those of `plan`.
@@ -176,7 +173,7 @@ def _tried(scenarios: Scenarios) -> tuple[Scenario, ...]:
 
 
 def mapped(kernel: PlanBatches, carry: bool | tuple[str, ...] = False) -> Transform:
-    """Return a transform that sends only the columns that are read, and those to carry, through the
+    """Return a transform that sends only the columns that are used or carried through the
     workers.
     """
     own = [StructField(field.name, from_arrow_type(field.type)) for field in kernel.schema]
@@ -193,8 +190,8 @@ def mapped(kernel: PlanBatches, carry: bool | tuple[str, ...] = False) -> Transf
 
 
 def checked_units(units: DataFrame, spec: PlanSpec) -> tuple[DataFrame, list[str]]:
-    """Return a table whose columns have the names by which they are read, and these names; an error
-    if it cannot be planned.
+    """Return a table whose columns have the expected names, and these names; raise an error if it
+    cannot be planned.
     """
     units = readable(units, INPUT_COLUMNS)
     read = read_columns(units.columns)

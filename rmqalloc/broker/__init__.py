@@ -1,8 +1,7 @@
-"""The broker half of RocketMQ: who is in a group, who is notified of it, who holds which lock, who
-has come how far.
+"""The broker half of RocketMQ: members of groups and their notification, locks, and consumer offsets.
 
-`Broker` gathers the parts; each can be used alone. Nothing here knows of a network or of real time:
-connections are the port `Channel`, time is the port `Clock`.
+`Broker` combines the parts; each can be used alone. The package uses neither a network nor real
+time: connections are the port `Channel`, time is the port `Clock`.
 """
 
 import logging

@@ -41,7 +41,7 @@ UnlockElsewhere = Callable[[str, str, set[MessageQueue]], None]
 
 @dataclass(frozen=True, slots=True)
 class SubscriptionGroup:
-    """What a broker is configured to do with a group."""
+    """Configuration of a group at a broker."""
 
     notify_consumer_ids_changed_enable: bool = True
     retry_queue_nums: int = 1
@@ -57,14 +57,14 @@ class Broker:
     clock : Clock
         Time and timers.
     profile : Profile
-        Release it behaves as.
+        Release to behave like.
     topic_route : callable, optional
-        Asks a name server for a route, for broker-side assignment; by default there is none.
+        Requests a route from a name server, for broker-side assignment; none by default.
     store : MessageStore
-        What is known of messages.
+        Offsets of the stored messages.
     auto_create_subscription_group : bool
-        A heartbeat of an unknown group configures it; off, such groups are passed over, but by 4.9
-        taken without a retry topic.
+        A heartbeat of an unknown group configures it. If False, such heartbeats are ignored; 4.9
+        accepts them, without a retry topic.
     notify_consumer_ids_changed_enable, real_time_notify : bool
         See `ConsumerIdsChangeNotifier`.
     channel_expired_timeout, lock_max_live_time : int
@@ -72,34 +72,34 @@ class Broker:
     fast_channel_events : bool
         See `ConsumerManager`.
     reject_pull_consumers : bool
-        Pass over what heartbeats report of groups that pull actively (``rejectPullConsumerEnable``;
+        Ignore groups that pull actively in heartbeats (``rejectPullConsumerEnable``;
         not before 5.x).
     request_modes : RequestModes, optional
         How topics are read under broker-side assignment.
     server_load_balancer_enable : bool
         See `QueryAssignment`.
     listeners : sequence of ConsumerIdsChangeListener
-        Who hears of changed groups besides the notifier.
+        Listeners to changes of groups, besides the notifier.
     replicas : sequence of callable
-        How the other replicas of a broker in strict lock mode are asked; without any, this broker's
-        locks suffice.
+        Request locks from the remaining replicas of a broker in strict lock mode; if empty, this
+        broker's locks suffice.
     unlock_elsewhere : sequence of callable
-        How they learn that locks were given up; whom this does not reach keeps them until they
-        expire.
+        Report released locks to these replicas. A replica that cannot be reached keeps the locks
+        until they expire.
 
     Attributes
     ----------
     topics : dict of str to QueueData
-        What the broker holds of each topic.
+        The broker's data of each topic.
     subscription_groups : dict of str to SubscriptionGroup
         Configured groups.
     offsets : ConsumerOffsetManager
-        Outlives a restart, unlike connections and locks.
+        Kept over a restart, unlike connections and locks.
 
     Notes
     -----
-    ``BrokerController`` with ``ClientManageProcessor``, ``ConsumerManageProcessor`` and ``AdminBrokerProcessor``, as far as a
-    rebalance meets them.
+    ``BrokerController`` with ``ClientManageProcessor``, ``ConsumerManageProcessor`` and ``AdminBrokerProcessor``, as far as
+    a rebalance uses them.
     """
 
     def __init__(
@@ -159,9 +159,9 @@ class Broker:
         Returns
         -------
         HeartbeatReply or None
-            The first form is always answered with changed subscriptions; the second, where a group
-            was last heard of with another fingerprint, whoever's that was. None by releases without
-            the second form.
+            The answer to the first form always reports changed subscriptions. The answer to the
+            second form reports them if the last heartbeat of a group, from any client, had another
+            fingerprint. None for releases without the second form.
         """
         changed = not heartbeat.fingerprint
         client = self.consumers.client(heartbeat.client_id)
@@ -195,7 +195,7 @@ class Broker:
         return HeartbeatReply(True, changed) if self._profile.heartbeat_v2 else None
 
     def unregister_client(self, channel: Channel, client_id: str, consumer_group: str) -> None:
-        """Let a client leave a group (code 35), which this may configure, as a heartbeat does."""
+        """Remove a client from a group (code 35). This may configure the group, as a heartbeat does."""
         group = self._subscription_group(consumer_group) or SubscriptionGroup()
         self.consumers.unregister(
             channel, client_id, consumer_group, group.notify_consumer_ids_changed_enable
@@ -208,8 +208,8 @@ class Broker:
         queues: Iterable[MessageQueue],
         only_this_broker: bool = False,
     ) -> set[MessageQueue]:
-        """Lock queues (code 41); what the client then holds, by quorum where there are other
-        replicas.
+        """Lock queues (code 41). Return the queues that the client then holds, by quorum if there
+        are further replicas.
         """
         locked = self.locks.try_lock_batch(consumer_group, queues, client_id)
         if only_this_broker or not self._replicas:
@@ -229,7 +229,7 @@ class Broker:
         queues: Iterable[MessageQueue],
         only_this_broker: bool = False,
     ) -> None:
-        """Give up locks (code 42), those of the other replicas too where there are any."""
+        """Release locks (code 42), also at further replicas."""
         given_up = set(queues)
         self.locks.unlock_batch(consumer_group, given_up, client_id)
         for unlock in () if only_this_broker else self._unlock_elsewhere:
@@ -248,7 +248,7 @@ class Broker:
         strategy_name: str,
         model: MessageModel,
     ) -> list[QueueAssignment] | None:
-        """Divide a topic here (code 400); see `QueryAssignment.query`.
+        """Allocate a topic at the broker (code 400); see `QueryAssignment.query`.
 
         Raises
         ------
@@ -259,7 +259,7 @@ class Broker:
         return self.assignment.query(topic, consumer_group, client_id, strategy_name, model)
 
     def set_message_request_mode(self, topic: str, consumer_group: str, mode: RequestMode) -> None:
-        """Say how a group reads a topic (code 401).
+        """Set how a group reads a topic (code 401).
 
         Raises
         ------
@@ -302,28 +302,28 @@ class ConsumerOffsetManager:
 
     Notes
     -----
-    ``org.apache.rocketmq.broker.offset.ConsumerOffsetManager``. A commit is believed, forward or backward: a former owner
-    that commits late sets the queue back.
+    ``org.apache.rocketmq.broker.offset.ConsumerOffsetManager``. Each commit is accepted, forward or backward: a late commit of
+    a former owner sets the queue back.
     """
 
     def __init__(self) -> None:
         self._offsets: dict[str, dict[MessageQueue, int]] = {}
 
     def commit_offset(self, consumer_group: str, queue: MessageQueue, offset: int) -> None:
-        """Keep an offset (code 15)."""
+        """Store an offset (code 15)."""
         self.commit_offsets(consumer_group, {queue: offset})
 
     def commit_offsets(self, consumer_group: str, offsets: Mapping[MessageQueue, int]) -> None:
-        """Keep the offsets of several queues."""
+        """Store the offsets of several queues."""
         self._offsets.setdefault(consumer_group, {}).update(offsets)
 
     def query_offset(self, consumer_group: str, queue: MessageQueue) -> int:
-        """Return the offset kept (code 14).
+        """Return the stored offset (code 14).
 
         Raises
         ------
         ResponseError
-            QUERY_NOT_FOUND: there is none.
+            QUERY_NOT_FOUND: no offset is stored.
         """
         offset = self._offsets.get(consumer_group, {}).get(queue)
         if offset is None:

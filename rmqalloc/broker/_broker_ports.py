@@ -8,19 +8,19 @@ from rmqalloc.model import MessageQueue
 
 
 class Channel(Protocol):
-    """One connection of a client; two connections are two channels, whatever their clients are
-    called.
+    """One connection of a client. Two connections are two channels, even if their clients have one
+    id.
     """
 
     def notify_consumer_ids_changed(self, consumer_group: str) -> None:
-        """Tell the client that the members of a group have changed, one-way (code 40)."""
+        """Notify the client that the members of a group have changed, one-way (code 40)."""
 
     def close(self) -> None:
         """Close the connection."""
 
 
 class MessageStore(Protocol):
-    """What is known of the messages themselves."""
+    """Offsets of the stored messages."""
 
     def max_offset(self, queue: MessageQueue) -> int:
         """Return the offset after the last message."""

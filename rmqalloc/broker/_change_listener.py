@@ -17,7 +17,7 @@ FLUSH_INTERVAL = 15_000
 
 
 class ConsumerGroupEvent(Enum):
-    """What can happen to a group, and what a listener is handed besides the group's name."""
+    """Events of a group, and the argument that a listener gets besides the group's name."""
 
     CHANGE = "members or topics changed"  # the group's channels
     REGISTER = "a heartbeat was taken"  # its subscriptions
@@ -29,17 +29,17 @@ class ConsumerGroupEvent(Enum):
 
 
 class ConsumerIdsChangeListener(Protocol):
-    """Who hears of what happens to groups."""
+    """Listener to events of groups."""
 
     def handle(self, event: ConsumerGroupEvent, consumer_group: str, *arguments: Any) -> None:
-        """Take notice of an event."""
+        """Handle an event."""
 
 
 class ConsumerIdsChangeNotifier:
-    """Sends "consumer ids changed" to the channels of a group, at once or collected.
+    """Send "consumer ids changed" to the channels of a group, at once or collected.
 
-    A list without channels is a list too: announced at once it ends what is left of the one before,
-    collected it replaces that one.
+    A list without channels also counts. Announced at once, it ends the rest of the previous list;
+    collected, it replaces the previous list.
 
     Parameters
     ----------
@@ -48,20 +48,20 @@ class ConsumerIdsChangeNotifier:
     profile : Profile
         Its ``interruptible_notices`` and ``collects_notices``.
     notify_consumer_ids_changed_enable : bool
-        The broker's flag; off, nobody is ever notified. The group's own flag is looked at before,
-        by `ConsumerManager`.
+        The broker's flag; if False, no client is ever notified. `ConsumerManager` checks the group's
+        own flag before.
     real_time : bool
-        Tell at once (``realTimeNotifyConsumerChange``), else flush the latest list of each group
-        after 30 s and then every 15 s; releases before 5.x always notify at once.
+        Notify at once (``realTimeNotifyConsumerChange``). If False, flush the latest list of each
+        group after 30 s and then every 15 s; releases before 5.x always notify at once.
 
     Attributes
     ----------
     notify_consumer_ids_changed_enable, real_time : bool
-        Settings, which may change while the broker runs. What was collected is flushed anyway, if
+        Settings, which may change while the broker runs. Collected lists are flushed all the same if
         the broker's flag is then on.
     tell_together : callable or None
-        Notifies all channels and the group instead of one channel after the other, and a notice
-        never fails or changes a group.
+        Notifies all channels and the group together instead of one channel after another; then a
+        notice never fails or changes a group.
 
     Notes
     -----
@@ -88,7 +88,7 @@ class ConsumerIdsChangeNotifier:
     def handle(
         self, event: ConsumerGroupEvent | None, consumer_group: str, *arguments: Any
     ) -> None:
-        """Act on CHANGE; the other events, and none at all, are ignored.
+        """Act on CHANGE; all remaining events, and no event at all, are ignored.
 
         Raises
         ------

@@ -32,13 +32,12 @@ class ConsumerManager:
         Its ``broadcasting_is_not_told``, ``client_events``, ``indexes_groups`` and
         ``fast_channel_events``.
     listeners : sequence of ConsumerIdsChangeListener
-        Who hears of changes; what they raise is logged.
+        Listeners to changes; their errors are logged.
     channel_expired_timeout : int
         Milliseconds without a heartbeat after which a channel is dropped; a constant before 5.1.0.
     fast_channel_events : bool
-        ``enableFastChannelEventProcess``: a closed channel leaves the groups that it entered by a
-        full heartbeat, and no others; broadcasting groups are notified too. Releases before 5.x do
-        not know it.
+        ``enableFastChannelEventProcess``: a closed channel leaves only the groups that it entered
+        by a full heartbeat; broadcasting groups are notified too. Not supported before 5.x.
 
     Attributes
     ----------
@@ -46,7 +45,7 @@ class ConsumerManager:
         By name.
     topic_groups : dict of str to set of str
         Groups by topic. Groups that the scan emptied stay in it for ever, as in Java; before 5.5 it
-        holds each topic under itself instead, for ever.
+        contains each topic under itself instead, for ever.
 
     Notes
     -----
@@ -73,7 +72,7 @@ class ConsumerManager:
         clock.call_later(CHANNEL_SCAN, self._scan_again)
 
     def client(self, client_id: str) -> ClientChannelInfo:
-        """Return who speaks now; one for all groups of a heartbeat, see `register`."""
+        """Return the sender of a heartbeat, one for all its groups; see `register`."""
         return ClientChannelInfo(client_id, self._clock.now())
 
     def register(
@@ -88,20 +87,21 @@ class ConsumerManager:
         Parameters
         ----------
         channel : Channel
-            Where it came from.
+            Connection of the heartbeat.
         client : str or ClientChannelInfo
-            Client id, or who speaks in a whole heartbeat (`client`). Groups that a channel entered
-            by one heartbeat share what is known of it, so a later heartbeat of any of them keeps it
+            Client id, or the sender of a whole heartbeat (`client`). Groups that a channel entered
+            by one heartbeat share its entry, so a later heartbeat of any of them keeps the channel
             in all of them.
         data : ConsumerData
-            What it says of the group.
+            Content of the heartbeat for the group.
         notify : bool
             The group's own flag.
 
         Returns
         -------
         bool
-            Whether a channel came, or topics came or went; then the group is notified.
+            Whether a channel was added, or topics were added or removed; then the group is
+            notified.
         """
         client = self.client(client) if isinstance(client, str) else client
         group = self._group(data)
@@ -125,8 +125,8 @@ class ConsumerManager:
         data: ConsumerData,
         notify: bool = True,
     ) -> bool:
-        """Take a short heartbeat of the second form for one group: the channel alone counts, and
-        nobody hears that it came.
+        """Take a short heartbeat of the second form for one group: it only registers the channel, and
+        listeners are not notified of a new channel.
         """
         client = self.client(client) if isinstance(client, str) else client
         group = self._group(data)
@@ -139,9 +139,10 @@ class ConsumerManager:
     def unregister(
         self, channel: Channel, client_id: str, consumer_group: str, notify: bool = True
     ) -> None:
-        """Let a client leave a group, which is notified even if the channel was not in it.
+        """Remove a client from a group. The group is notified even if the channel was not in it.
 
-        Listeners hear who says that it leaves, which need not be whom the channel was known as.
+        Listeners get the client named in the request, which may differ from the client that the
+        channel was registered for.
         """
         group = self.groups.get(consumer_group)
         if group is None:
@@ -154,8 +155,8 @@ class ConsumerManager:
             self._tell_change(group)
 
     def channel_closed(self, channel: Channel) -> None:
-        """Let a channel that was closed, failed or was idle leave its groups; they are notified
-        whatever their flag says.
+        """Remove a channel that was closed, failed or was idle from its groups. The groups are
+        notified regardless of their flag.
         """
         self._closed_by_scan.discard(channel)
         groups = (
@@ -174,10 +175,10 @@ class ConsumerManager:
                 self._tell_change(group)
 
     def scan(self) -> None:
-        """Drop and close the channels without a heartbeat for too long.
+        """Drop and close the channels whose last heartbeat is too old.
 
-        Nobody is notified: not now, and not when the close comes back as an event, for the channel
-        is no longer in the group. The clients that are left learn of it at their next own pass.
+        No client is notified: not now, and not when the close arrives as an event, because the
+        channel is no longer in the group. The remaining clients detect the change in their next own pass.
         """
         now = self._clock.now()
         for name, group in list(self.groups.items()):
@@ -203,7 +204,7 @@ class ConsumerManager:
         Raises
         ------
         ResponseError
-            SYSTEM_ERROR: the group is not known or has no clients.
+            SYSTEM_ERROR: the group is unknown or has no clients.
         """
         group = self.groups.get(consumer_group)
         if group is None or not group.channels:

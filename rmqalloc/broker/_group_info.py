@@ -20,7 +20,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(slots=True)
 class ClientChannelInfo:
-    """Who is at the other end of a channel, and when it last sent a heartbeat (ms since the epoch)."""
+    """The client of a channel, and the time of its last heartbeat (ms since the epoch)."""
 
     client_id: str
     last_update: int
@@ -29,21 +29,21 @@ class ClientChannelInfo:
 
 
 class ConsumerGroupInfo:
-    """One consumer group as one broker sees it.
+    """One consumer group from the view of one broker.
 
     Parameters
     ----------
     data : ConsumerData
-        The heartbeat that made the group known; of it only the way of consuming is kept.
+        The first heartbeat of the group; only its way of consuming is kept.
 
     Attributes
     ----------
     consume_type, message_model, consume_from_where
-        As the last heartbeat of any client said: the group has one of each.
+        From the last heartbeat of any client: the group has one value of each.
     channels : dict of Channel to ClientChannelInfo
         Its connections.
     subscriptions : dict of str to SubscriptionData
-        By topic; one table for the group, which every heartbeat overwrites.
+        By topic; one table for the whole group, which every heartbeat overwrites.
 
     Notes
     -----
@@ -64,8 +64,8 @@ class ConsumerGroupInfo:
     ) -> bool:
         """Take a heartbeat of a channel; True if the channel is new.
 
-        A known channel that now names another client is corrected and logged, without counting as
-        new.
+        If a known channel now names another client, its entry is corrected and logged; the channel
+        does not count as new.
         """
         self.consume_type = data.consume_type
         self.message_model = data.message_model
@@ -88,11 +88,11 @@ class ConsumerGroupInfo:
         return False
 
     def update_subscriptions(self, subscriptions: Iterable[SubscriptionData]) -> bool:
-        """Take the subscriptions of a heartbeat for those of the whole group; True if topics came
-        or went.
+        """Take the subscriptions of a heartbeat as those of the whole group; True if topics were
+        added or removed.
 
-        A newer version of a known topic replaces the older silently. Clients that subscribe to
-        different topics so undo each other's table with every heartbeat.
+        A newer version of a known topic silently replaces the older version. So clients that
+        subscribe to different topics overwrite each other's table with every heartbeat.
         """
         updated = False
         topics = set()
@@ -116,15 +116,15 @@ class ConsumerGroupInfo:
         return updated
 
     def remove_channel(self, channel: Channel) -> ClientChannelInfo | None:
-        """Forget a channel; who was at its end, None if it was not there."""
+        """Remove a channel; return its client, None if the channel was not there."""
         self._client_ids = None
         return self.channels.pop(channel, None)
 
     def client_ids(self) -> list[str]:
         """Return one id per channel: a client with two live connections is listed twice.
 
-        The same list is answered until a channel comes or goes, so that it can be known by
-        identity; it is not to be changed.
+        The same list object is returned until a channel is added or removed, so callers can detect
+        changes by identity. It must not be modified.
         """
         if self._client_ids is None:
             self._client_ids = [client.client_id for client in self.channels.values()]

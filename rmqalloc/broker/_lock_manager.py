@@ -34,7 +34,7 @@ class RebalanceLockManager:
     Notes
     -----
     ``org.apache.rocketmq.broker.client.rebalance.RebalanceLockManager``. Java answers "locked" to a caller that is
-    interrupted while it waits for the table; nothing waits here.
+    interrupted while it waits for the table; this class never waits.
     """
 
     def __init__(self, clock: Clock, lock_max_live_time: int = LOCK_LIFE) -> None:
@@ -73,7 +73,7 @@ class RebalanceLockManager:
     def unlock_batch(
         self, consumer_group: str, queues: Iterable[MessageQueue], client_id: str
     ) -> None:
-        """Give up locks, expired or not; those of other clients stay."""
+        """Release locks, expired or not; locks of other clients stay."""
         locks = self._locks.get(consumer_group, {})
         for queue in queues:
             lock = locks.get(queue)
@@ -104,11 +104,11 @@ def locked_by_quorum(
     Parameters
     ----------
     locked_here : set of MessageQueue
-        What the broker itself has locked; only these were asked for elsewhere.
+        Queues that the broker itself has locked; only these were requested elsewhere.
     locked_elsewhere : iterable of set of MessageQueue
-        Answers of the other replicas, those that came in time.
+        Answers of the remaining replicas that came in time.
     n_replicas : int
-        All replicas, this one included; more than half have to agree.
+        All replicas, this broker included; more than half have to agree.
 
     Notes
     -----

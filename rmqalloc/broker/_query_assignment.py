@@ -28,7 +28,7 @@ STRATEGIES = {name: strategy(name) for name in server_side()}
 
 
 class RequestMode(NamedTuple):
-    """How a group reads a topic; the share counts for POP only (see `rmqalloc.strategies.Pop`)."""
+    """How a group reads a topic; the share applies to POP only (see `rmqalloc.strategies.Pop`)."""
 
     mode: MessageRequestMode = MessageRequestMode.PULL
     pop_share_queue_num: int = 0
@@ -40,9 +40,9 @@ class RequestModes:
     Parameters
     ----------
     default : MessageRequestMode
-        For topics without a mode of their own, retry topics aside (``defaultMessageRequestMode``).
+        For topics without a mode of their own, except retry topics (``defaultMessageRequestMode``).
     default_pop_share_queue_num : int
-        Share that goes with a default of POP.
+        Share for a default of POP.
 
     Notes
     -----
@@ -58,12 +58,12 @@ class RequestModes:
         self.set_default(default, default_pop_share_queue_num)
 
     def set_default(self, default: MessageRequestMode, default_pop_share_queue_num: int) -> None:
-        """Change the default, as an operator can while the broker runs."""
+        """Change the default, which an operator can do while the broker runs."""
         is_pop = default is MessageRequestMode.POP
         self._default = RequestMode(default, default_pop_share_queue_num if is_pop else 0)
 
     def set(self, topic: str, consumer_group: str, mode: RequestMode) -> None:
-        """Keep a mode (code 401).
+        """Set a mode (code 401).
 
         Raises
         ------
@@ -77,29 +77,29 @@ class RequestModes:
         self._stored[topic, consumer_group] = mode
 
     def get(self, topic: str, consumer_group: str) -> RequestMode:
-        """Return the mode kept, or the default."""
+        """Return the stored mode, or the default."""
         default = RequestMode() if topic.startswith(RETRY_PREFIX) else self._default
         return self._stored.get((topic, consumer_group), default)
 
 
 class BrokerRouteViews:
-    """Queues of topics as this broker sees them: asked for when first needed, after a second and
+    """Queues of topics from the view of this broker: requested when first needed, after a second and
     then every 30 s.
 
-    A topic without queues is asked for again whenever it is needed. One that the name server does
-    not know is forgotten, its group's retry topic aside; any other failure leaves what was known.
+    A topic without queues is requested again whenever it is needed. A topic that the name server does
+    not have is forgotten, except a retry topic; any other failure keeps the last known queues.
 
     Parameters
     ----------
     clock : Clock
         Time.
     topic_route : callable
-        Route of a topic, from the name server; it raises ResponseError or RemotingError where there
-        is none.
+        Returns the route of a topic from the name server; raises ResponseError or RemotingError
+        if there is none.
 
     Notes
     -----
-    ``TopicRouteInfoManager``. Static topics are not seen as such.
+    ``TopicRouteInfoManager``. Static topics are treated as normal topics.
     """
 
     def __init__(self, clock: Clock, topic_route: Callable[[str], TopicRouteData]) -> None:
@@ -109,7 +109,7 @@ class BrokerRouteViews:
         clock.call_later(FIRST_ROUTES, self._refresh)
 
     def queues(self, topic: str) -> frozenset[MessageQueue] | None:
-        """Return the queues a consumer may read, None if the topic has no route."""
+        """Return the queues that a consumer may read, None if the topic has no route."""
         if not self._views.get(topic):
             self._fetch(topic)
         return self._views.get(topic)
@@ -132,12 +132,12 @@ class BrokerRouteViews:
 
 
 class QueryAssignment:
-    """Answers "which queues are mine" (code 400).
+    """Answer requests for the queues of a client (code 400).
 
     Parameters
     ----------
     broker_name : str
-        The broker's own name, which light queues are on.
+        The broker's own name, which holds light queues.
     modes : RequestModes
         How topics are read.
     routes : BrokerRouteViews
@@ -145,7 +145,7 @@ class QueryAssignment:
     consumer_ids : callable
         Client ids of a group by this broker's own connections; ResponseError if there are none.
     server_load_balancer_enable : bool
-        Off, every client is given every queue.
+        If False, every client is assigned every queue.
 
     Notes
     -----
@@ -179,8 +179,9 @@ class QueryAssignment:
         Returns
         -------
         list of QueueAssignment or None
-            Each queue once. Empty: the client has none. None: it keeps what it has, for the broker
-            knows no route or no group, has no such strategy, or the strategy fails.
+            Each queue once. An empty list means that the client has no queues. None means that it
+            keeps its queues, because the broker has no route, no such group or no such strategy, or
+            the strategy failed.
         """
         mode, divides = (
             self._modes.get(topic, consumer_group),

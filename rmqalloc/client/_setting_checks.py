@@ -145,7 +145,7 @@ def check_types(settings: Any) -> None:
         if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
             none = "None or " if name in _OPTIONAL else ""
             got = type(value).__name__ if name == "credentials" else _shown(value)
-            raise ArgumentTypeError(f"{name} is {none}{text}, got {got}")
+            raise ArgumentTypeError(f"{name} must be {none}{text}, got {got}")
 
 
 def check_listeners(settings: Any) -> None:

@@ -1,16 +1,16 @@
-"""Who owned what, and when it changed: what readings of a cluster showed, in one file of sqlite.
+"""Ownership over time: the contents of readings of a cluster, in one sqlite file.
 
 ``recording``
     `Recorder` writes observations of `rmqalloc.watching`, each in one transaction.
 ``past``
-    `History` reads: who owned what at a moment, the whole cluster as a snapshot, what happened
-    between two moments.
+    `History` reads: owners at a moment, the whole cluster as a snapshot, events between two
+    moments.
 ``moments``
-    Times as people write them.
+    Times in the forms that people write.
 
-A moment is known if two readings bracket it that show the same. A change is an event once two readings
-in a row have seen it, with the time when the state before was last seen and when the new one was
-first seen. Of gaps nothing is reported but that they are gaps.
+A moment is known if the readings before and after it show the same. A change is an event after two
+consecutive readings have seen it; its times are the last sighting of the old state and the first
+sighting of the new state. Nothing is reported about a gap except the gap itself.
 """
 
 from typing import TYPE_CHECKING

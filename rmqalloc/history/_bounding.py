@@ -47,8 +47,8 @@ class Bounds:
                 pass
             if begin >= end - 1 and self._used() >= used:
                 raise HistoryError(
-                    f"the history may have {self._most_pages * PAGE_BYTES:,} bytes, and what is there now needs most of it:"
-                    " give it more"
+                    f"the limit of the history is {self._most_pages * PAGE_BYTES:,} bytes, and its content needs most of it:"
+                    " raise the limit"
                 )
 
     def step(self, at: int) -> None:

@@ -83,25 +83,25 @@ def told(path: Path) -> Iterator[None]:
         raise HistoryError(f"{path}: the history is damaged: {error}; {_MOVE_AWAY}") from error
     except OverBudgetError as error:
         raise HistoryError(
-            f"{path}: this takes more {error} than is read at once of a history of this size; ask for"
+            f"{path}: this takes more {error} than the limit of one read for a history of this size; request"
             " fewer groups or a shorter time, unless the history is damaged"
         ) from error
 
 
-_MOVE_AWAY = "move it away to begin another"
+_MOVE_AWAY = "move it away to begin a new one"
 
 
 def _said(error: sqlite3.Error) -> str:
     text = message(str(error))
     name = getattr(error, "sqlite_errorname", "")
     if name.startswith("SQLITE_FULL"):
-        return f"the disk is full, or the history has the size that it may have ({text})"
+        return f"the disk is full, or the history has reached its maximum size ({text})"
     if name.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")):
-        return f"this is no history of rmqalloc, or a damaged one ({text}); {_MOVE_AWAY}"
+        return f"this is not a history of rmqalloc, or it is damaged ({text}); {_MOVE_AWAY}"
     if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
         return f"another program has been writing here for more than {BUSY_SECONDS:g} s ({text})"
     if name.startswith("SQLITE_INTERRUPT"):
-        return f"this takes more steps than a history of this size needs; unless it is damaged, ask for less ({text})"
+        return f"this takes more steps than a history of this size needs; unless it is damaged, request less ({text})"
     return text
 
 
@@ -137,7 +137,7 @@ def opened_to_read(path: Path) -> HistoryConnection:
     no log does, nobody writes it.
     """
     if _mode_of(path, follows=True) is None:
-        raise HistoryError(f"{path}: there is no such file; a recorder makes it")
+        raise HistoryError(f"{path}: there is no such file; a recorder creates it")
     target = os.path.realpath(path)
     _check_beside(Path(target))
     with told(path):
@@ -197,10 +197,10 @@ def _mode_of(path: Path, follows: bool) -> int | None:
         raise HistoryError(f"{path}: {message(str(error))}") from error
     if stat.S_ISLNK(mode):
         raise HistoryError(
-            f"{path}: this is a link, through which nothing is written; give the file itself"
+            f"{path}: this is a link, and a history is never written through a link; give the file itself"
         )
     if not stat.S_ISREG(mode):
-        raise HistoryError(f"{path}: this is no file; give a path of its own to a history")
+        raise HistoryError(f"{path}: this is not a file; give a path of its own to a history")
     return mode
 
 
@@ -210,7 +210,7 @@ def _check(connection: HistoryConnection, path: Path) -> None:
     """
     if _number(connection, "application_id") != APPLICATION_ID:
         raise HistoryError(
-            f"{path}: this database is no history of rmqalloc; give a path of its own"
+            f"{path}: this database is not a history of rmqalloc; give a path of its own"
         )
     version = _number(connection, "user_version")
     if version != VERSION:
@@ -222,7 +222,9 @@ def _check(connection: HistoryConnection, path: Path) -> None:
     found = connection.execute(f"{_SCHEMA} LIMIT {len(_schema()) + 1}").fetchall()
     connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MOST_VALUE)
     if len(found) != len(_schema()) or set(found) != _schema():
-        raise HistoryError(f"{path}: the tables are not those of a history; somebody changed them")
+        raise HistoryError(
+            f"{path}: the tables are not those of a history; another program changed them"
+        )
 
 
 def _number(connection: HistoryConnection, pragma: str) -> int:
@@ -288,7 +290,9 @@ def alone(path: Path) -> Iterator[None]:
     if not beside.exists():
         _create(beside, b"")
     if beside.stat().st_size:
-        raise HistoryError(f"{beside}: this is no lock of a history, which is empty; move it away")
+        raise HistoryError(
+            f"{beside}: this is not the lock of a history, which is an empty file; move it away"
+        )
     with told(path):
         lock = sqlite3.connect(
             f"{beside.absolute().as_uri()}?mode=rw",
@@ -304,7 +308,7 @@ def alone(path: Path) -> Iterator[None]:
         except sqlite3.OperationalError as error:
             if getattr(error, "sqlite_errorname", "").startswith("SQLITE_BUSY"):
                 raise HistoryError(
-                    f"{path}: another recorder is writing this history; one file has one recorder"
+                    f"{path}: another recorder is writing this history; a file has at most one recorder"
                 ) from None
             raise HistoryError(f"{path}.lock: {message(str(error))}") from error
         except sqlite3.DatabaseError as error:

@@ -56,7 +56,7 @@ def group_text(group: Group, keeps_unknown: bool = False) -> str:
     return _text(Snapshot(groups=(with_fields(group, clients=(), **still),)))
 
 
-NOT_READ = "what its clients own was not read"
+NOT_READ = "the queues that its clients own were not read"
 
 
 def without_owners(settings: str, texts: HistoryTexts) -> str:

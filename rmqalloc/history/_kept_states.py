@@ -203,7 +203,7 @@ def _changed(state: KeptState, numbers: _Numbers, texts: Numbered) -> KeptState:
 
 def _item(items: Sequence[Any], i: int) -> Any:
     if not 0 <= i < len(items):
-        raise DamageError("a state names what is not there")
+        raise DamageError("a state names an entry that does not exist")
     return items[i]
 
 
@@ -325,7 +325,7 @@ class _Numbers:
         """Return the next number, of things that take a byte each at least."""
         number = self.next()
         if number > self.left:
-            raise DamageError("a state names more than it holds")
+            raise DamageError("a state names more bytes than it has")
         return number
 
     @property

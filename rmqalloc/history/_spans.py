@@ -23,8 +23,8 @@ WENT_BACK = "the clock went back, or the same moment was read twice"
 ALL_GROUPS = GROUP, ""
 """Stands for the list of all groups."""
 _SILENT = "its clients could not be read from every broker"
-_MISSING = "not every broker said which groups it has"
-_OUTSIDE = "it is not among the groups that are read"
+_MISSING = "not every broker listed its groups"
+_OUTSIDE = "it is outside the groups that are read"
 _NO_ROUTE = "its route could not be read"
 
 

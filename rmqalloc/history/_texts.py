@@ -100,7 +100,7 @@ class HistoryTexts:
         data = encoded(text)
         if len(data) >= MOST_TEXT:
             raise HistoryError(
-                f"a document of {len(data):,} bytes is too long for a history; {MOST_TEXT:,} are the most"
+                f"a document of {len(data):,} bytes is too long for a history; the limit is {MOST_TEXT:,} bytes"
             )
         body = _packed(data)
         mark = zlib.crc32(body)
@@ -121,7 +121,7 @@ class HistoryTexts:
                 raise DamageError(f"{where} is missing")
             _, mark, body = row
             if zlib.crc32(body) != mark:
-                raise DamageError(f"{where}: body is not what hash is of")
+                raise DamageError(f"{where}: body does not match hash")
             found = _unpacked(body, self.budget, where)
             self._texts.keep(number, found, sys.getsizeof(found))
         return found
@@ -156,8 +156,8 @@ def _unpacked(body: bytes, budget: ReadingBudget, where: str) -> str:
         if len(data) > MOST_TEXT:
             raise DamageError(f"{where}: body has more than {MOST_TEXT:,} bytes unpacked")
         if not unpacker.eof:
-            raise DamageError(f"{where}: body ends in the middle of what was packed")
+            raise DamageError(f"{where}: the packed body ends too early")
     elif body[:1] != _PLAIN:
-        raise DamageError(f"{where}: body begins with {body[0]}, which no text does")
+        raise DamageError(f"{where}: body begins with {body[0]}, which is not valid for a text")
     budget.check_room(4 * len(data))
     return decoded(data)

@@ -6,18 +6,18 @@ from rmqalloc.errors import Error
 
 
 class HistoryError(Error, OSError):
-    """A history cannot be written or read: the file is foreign, damaged, newer, in use, or the disk
-    is full.
+    """A history cannot be written or read: the file is not a history, is damaged, newer or in use, or
+    the disk is full.
     """
 
 
 class MomentUnknownError(HistoryError):
-    """Nothing is known of a moment: it lies in a gap, or before or after all readings.
+    """The state at a moment is unknown: the moment is in a gap, or before or after all readings.
 
     Attributes
     ----------
     known_before, known_after : float or None
-        The last moment before it that is known, and the first one after it, in seconds of the Unix
+        The last known moment before it and the first known moment after it, in seconds of the Unix
         clock.
     """
 

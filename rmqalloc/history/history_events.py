@@ -1,4 +1,4 @@
-"""What happened, in the order of time: `HistoryEvents`."""
+"""Events in the order of time: `HistoryEvents`."""
 
 from __future__ import annotations
 
@@ -41,23 +41,24 @@ _HEADINGS = ("last seen before", "first seen after", "group", "event", "what")
 _SHOWN = 50
 _MOST_TEXT, _MOST_NAME = 2000, 500
 _MOST_MOVES, _MOST_NAMED = 3, 8
-"""Queues of a line that are named: with their owners, and by their ids."""
+"""Number of queues of a line that are named with their owners, and by their ids."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class HistoryEvents(TableResult):
-    """What happened; `History.events` makes it.
+    """Events of a cluster; the result of `History.events`.
 
     Attributes
     ----------
     events : pyarrow.Table
-        One row per event, in the order of ``first_seen_after``: `EVENTS_SCHEMA`. It happened after
-        ``last_seen_before`` and not after ``first_seen_after``, both ISO 8601 in local time with
-        its offset; null where nothing is known before, or the gap has not ended. ``event`` is one
-        of `EVENTS`. A queue that ``moved`` has its owners before and after, none for nobody, null
-        for not known. A group, topic, broker or readable queue that ``appeared`` or is ``gone`` is
-        named by the columns that are not null. Of a ``gap`` nothing is known between the two times, and ``message`` says
-        why; its ``consumer_group`` is null where the whole cluster was not read. ``seconds`` is how
+        One row per event, in the order of ``first_seen_after``: `EVENTS_SCHEMA`. The event happened
+        after ``last_seen_before`` and not after ``first_seen_after``, both ISO 8601 in local time
+        with the offset; null if nothing is known before, or the gap has not ended. ``event`` is one
+        of `EVENTS`. A queue that ``moved`` has its owners before and after; an empty list means
+        unowned, null unknown. The columns that are not null name the group, topic, broker or
+        readable queue that ``appeared`` or is ``gone``. The time between the two moments of a
+        ``gap`` is unknown, and ``message`` gives the reason; its ``consumer_group`` is null if the
+        whole cluster was not read. ``seconds`` is the time that a group took to settle.
         long it took to settle.
     """
 
@@ -68,7 +69,7 @@ class HistoryEvents(TableResult):
 
 
 def events_table(rows: Sequence[Mapping[str, Any]]) -> pa.Table:
-    """Return the table of rows, which may lack columns."""
+    """Return a table of rows; rows may lack columns."""
     names = EVENTS_SCHEMA.names
     data = [{name: row.get(name) for name in names} for row in rows]
     try:
@@ -96,13 +97,13 @@ _ROWS_OF_TEXT = 256
 def events_in_order(rows: Iterable[Mapping[str, Any]], keep: Callable[[int], object]) -> pa.Table:
     """Return the table of rows in the order of their ``at``, and of their group.
 
-    Rows become columns some thousands at a time, which take a tenth of the memory.
+    Rows are converted to columns in blocks of some thousands, which take a tenth of the memory.
 
     Parameters
     ----------
     rows : iterable of mapping
     keep : callable
-        Takes the bytes of each row before it is kept; an error of it ends the reading.
+        Receives the bytes of each row before it is kept; its error ends the reading.
     """
     tables, times = [], []
     found = iter(rows)
@@ -133,10 +134,10 @@ def _bytes_of(row: Mapping[str, Any]) -> int:
 def event_lines(
     found: HistoryEvents, file: IO[str] | None = None, top: int | None = None
 ) -> Iterator[str]:
-    """Yield the events as text; queues of a group that moved between the same moments are one line."""
+    """Yield the events as text; moves of a group between the same moments share one line."""
     top = _SHOWN if top is None else top
     if not found.events.num_rows:
-        yield "Nothing happened, as far as the history knows."
+        yield "The history has no events in this time."
         return
     changes = (_change_of(rows) for _, rows in groupby(_rows_of(found.events), _line_of))
     lines = [_cells(change) for change in islice(changes, top)]

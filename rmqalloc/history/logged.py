@@ -1,4 +1,4 @@
-"""Write what logs of clients show into a history: `record_logs`."""
+"""Convert logs of clients to a history: `record_logs`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _NO_GAP = 1e9
 
 
 def record_logs(path: str | os.PathLike[str], moments: Iterable[LoggedMoment]) -> int:
-    """Write a new history of what logs show; return how many moments it has.
+    """Write a new history from logs; return its number of moments.
 
     Parameters
     ----------
@@ -31,16 +31,17 @@ def record_logs(path: str | os.PathLike[str], moments: Iterable[LoggedMoment]) -
     Raises
     ------
     HistoryError
-        There is such a file, or it cannot be written.
+        The file exists already, or it cannot be written.
 
     Notes
     -----
-    A history reports what two readings have seen. A state counts as read when the change to it has
-    ended, and just before the next one begins: clients log what changes, and nothing while all stays.
-    So there is no gap, but for a group that was changing its last state is read no more.
+    A history reports states that two readings have seen. A state counts as read when the change to
+    it has ended, and again just before the next change begins: clients log changes, and nothing
+    while a state lasts. So there is no gap, except that the last state of a group is not read again
+    if the group was still changing.
     """
     if Path(path).exists():
-        raise HistoryError(f"{path}: there is such a file; logs are written into a new history")
+        raise HistoryError(f"{path}: the file exists already; logs are written into a new history")
     observer, n_moments = Observer(), 0
     with Recorder(path, gap_after=_NO_GAP, keeps_unknown=True) as recorder:
         for reading in _readings(moments):

@@ -1,4 +1,4 @@
-"""Moments as people write them, and as they are shown: local time with its offset from UTC."""
+"""Moments in the forms that people write, and as text: local time with its offset from UTC."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def moment_of(text: str, now: datetime | None = None) -> float:
     Raises
     ------
     ArgumentError
-        It is none of these.
+        The text has none of these forms.
 
     Examples
     --------
@@ -52,7 +52,7 @@ def moment_of(text: str, now: datetime | None = None) -> float:
 
 
 def moment_text(seconds: float | None) -> str | None:
-    """Return a moment as ISO 8601 in local time, with its offset; None for none.
+    """Return a moment as ISO 8601 in local time, with its offset; None for None.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Read a history: `History`."""
+"""Reading a history: `History`."""
 
 from __future__ import annotations
 
@@ -32,20 +32,20 @@ _HIDDEN = ("clients", "owners")
 
 
 class PastOwners(NamedTuple):
-    """Who owned what of a group at a moment.
+    """Owners of the queues of a group at a moment.
 
     Attributes
     ----------
     owners : mapping of MessageQueue to tuple of str
-        Client ids, () for nobody; a queue that is missing is not known.
+        Client ids, () for an unowned queue; a queue with an unknown owner is missing.
     client_ids : tuple of str
     doubt : str or None
-        Why it is not known; then ``owners`` and ``client_ids`` are what was last known before.
+        Reason why the state is unknown; then ``owners`` and ``client_ids`` are the last known ones.
     certain_ids : tuple of str
-        Clients that are certain, also where the group as a whole is not known.
+        Clients that are certain, even if the group as a whole is unknown.
     known_before, known_after : float or None
-        The last moment up to then at which it is known, and the first one from then on, in seconds
-        of the Unix clock; None where the history does not have it.
+        The last known moment up to this moment, and the first known moment from it on, in seconds
+        of the Unix clock; None if the history has none.
     """
 
     owners: Mapping[MessageQueue, tuple[str, ...]]
@@ -57,7 +57,7 @@ class PastOwners(NamedTuple):
 
 
 class History:
-    """A history that a `Recorder` has written, or is writing; read only.
+    """A history that a `Recorder` has written or is writing; read only.
 
     Parameters
     ----------
@@ -66,8 +66,8 @@ class History:
     Raises
     ------
     HistoryError
-        There is no such file, it is no history, damaged, or of a newer version. Every method may
-        raise it.
+        The file does not exist, is not a history, or is damaged or newer. Every method may raise
+        it.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
@@ -84,7 +84,7 @@ class History:
 
     @property
     def first_reading(self) -> float | None:
-        """The first moment that is known, in seconds of the Unix clock; None for none."""
+        """The first known moment, in seconds of the Unix clock; None if there is none."""
         with self._opened() as (_, timeline):
             return (
                 max(timeline.spans[0].began, timeline.kept_since) / 1000 if timeline.spans else None
@@ -92,18 +92,18 @@ class History:
 
     @property
     def last_reading(self) -> float | None:
-        """When the cluster was last read, in seconds of the Unix clock; None for never."""
+        """When the cluster was last read, in seconds of the Unix clock; None if never."""
         with self._opened() as (connection, _):
             last = connection.row("SELECT max(last) FROM spans")
         return None if last is None or last[0] is None else last[0] / 1000
 
     def owners_at(self, group: str, moment: float) -> PastOwners:
-        """Return who owned what of a group at a moment.
+        """Return the owners of the queues of a group at a moment.
 
         Raises
         ------
         MomentUnknownError
-            The cluster as a whole is not known then.
+            The state of the whole cluster at the moment is unknown.
         NoMatchError
             The history has no such group.
         """
@@ -131,15 +131,15 @@ class History:
         )
 
     def snapshot_at(self, moment: float) -> Snapshot:
-        """Return the cluster as it was: clients, routes, and the queues that clients reported.
+        """Return the cluster at a moment: clients, routes, and the queues that clients reported.
 
-        A group that is not known at the moment has its last known state; ``unknown`` and ``errors``
-        say so and why, so that verbs end as for any partial snapshot. Lag is not kept.
+        A group with an unknown state has its last known state, and ``unknown`` and ``errors`` give
+        the reason, as in any partial snapshot. Lag is not recorded.
 
         Raises
         ------
         MomentUnknownError
-            The cluster as a whole is not known then.
+            The state of the whole cluster at the moment is unknown.
         """
         at = in_ms(moment)
         with self._opened() as (connection, timeline):
@@ -191,8 +191,8 @@ class History:
             Patterns as in `fnmatch.fnmatchcase`; topics, brokers and gaps of the whole cluster are
             listed with all groups.
         since, until : float, optional
-            Seconds of the Unix clock; an event counts by ``first_seen_after``, a gap if any of it
-            lies between.
+            Seconds of the Unix clock; an event counts by ``first_seen_after``, a gap if any part of
+            it lies between them.
         """
         begin = 0 if since is None else in_ms(since)
         end = MOST_MS if until is None else in_ms(until)

@@ -1,11 +1,11 @@
-"""Write what readings of a cluster show into a file: `Recorder`.
+"""Write readings of a cluster to a file: `Recorder`.
 
-Principles, in the order of their weight. Nothing is claimed that no reading has shown: of the time
-between two spans of readings, of a group that was not read and of a clock that went back, the
-history says that it does not know. A state is written as the reading showed it, also where only one
-did: what two readings bracket, the reader of the file decides. Nothing that is written is lost: each
-reading is one transaction. A reading that cannot be written (the disk is full, the clock is behind
-the last reading) is dropped; the next one that can be differs from what the file has, over a gap.
+Principles, in this order. Only states that a reading has shown are recorded: the time between two
+spans of readings, a group that was not read and a clock that went back are recorded as unknown. A
+state is written as the reading showed it, even if only one reading did: readers of the file decide
+which readings confirm each other. A written reading is never lost: each reading is one transaction.
+A reading that cannot be written (the disk is full, the clock is behind the last reading) is dropped;
+the next reading is written as a difference from the file, after a gap.
 """
 
 from __future__ import annotations
@@ -52,28 +52,28 @@ Span = timedelta | float
 
 
 class Recorder:
-    """Writes a history; a context manager. One file has one recorder at a time, and any number of
+    """Write a history; a context manager. A file has one recorder at a time, and any number of
     readers.
 
     Parameters
     ----------
     path : path
-        The file, made if there is none. Beside it stand ``-wal`` and ``-shm`` of sqlite while it is
-        open, and ``.lock``.
+        The file; created if it does not exist. While it is open, sqlite's ``-wal`` and ``-shm``
+        are beside it, and ``.lock``.
     keep : timedelta or seconds
-        How long what was is kept.
+        Time after which states are deleted.
     max_bytes : int
-        How long the file may be; the oldest goes first. A mebibyte at least.
+        Maximum size of the file, at least 1 MiB; the oldest states are deleted first.
     gap_after : timedelta or seconds
-        Readings further apart than this leave a gap.
+        Two readings further apart than this leave a gap.
     keeps_unknown : bool
-        Whether what the snapshots themselves list as unknown of groups and topics is kept. Not so
-        of a running cluster: what a reading could not know, it says by what it did not read.
+        Whether facts that the snapshots list as unknown are recorded as unknown. False for a
+        running cluster: there the parts that were not read show the unknown facts.
 
     Raises
     ------
     HistoryError
-        The file is no history, damaged, of a newer version, or another recorder writes it.
+        The file is not a history, is damaged or newer, or another recorder is writing it.
 
     Examples
     --------
@@ -97,7 +97,7 @@ class Recorder:
     ) -> None:
         keep_ms, gap_ms = _ms("keep", keep), _ms("gap_after", gap_after)
         if max_bytes < LEAST_BYTES:
-            raise ArgumentError(f"max_bytes must be {LEAST_BYTES} at least, got {max_bytes}")
+            raise ArgumentError(f"max_bytes must be at least {LEAST_BYTES}, got {max_bytes}")
         self._path = Path(path)
         with ExitStack() as stack:
             stack.enter_context(alone(self._path))
@@ -136,17 +136,17 @@ class Recorder:
 
     @property
     def behind(self) -> str | None:
-        """Why the last reading was not written; None if it was."""
+        """Why the last reading was not written; None if it was written."""
         return self._behind
 
     def record(self, observation: Observation) -> None:
-        """Write what a reading shows; observations come in the order of their readings.
+        """Write a reading; observations come in the order of their readings.
 
         Raises
         ------
         HistoryError
-            Nothing of it could be written, as where the disk is full. What was written stays; the
-            recorder may go on, and the first observation that can be written again ends the gap.
+            The reading could not be written, for example because the disk is full. The recorder may
+            continue, and the next observation that can be written ends the gap.
         """
         reading, at = observation.reading, in_ms(observation.reading.read_at)
         self._n_whole = self._n_whole + 1 if reading.is_whole and not reading.not_read else 0
@@ -266,12 +266,12 @@ _MOST_SAID = 1000
 
 
 def fault_of(finding: Finding) -> str:
-    """Return what makes it the same fault, in a few letters."""
+    """Return a short text that identifies a fault."""
     return hashlib.sha256(json.dumps(finding.fault).encode()).hexdigest()[:24]
 
 
 def finding_text(finding: Finding) -> str:
-    """Return its document; of many clients the first are named."""
+    """Return the document of a finding; only the first of many clients are named."""
     said = {
         "rule": finding.rule,
         "severity": finding.severity,

@@ -1,13 +1,13 @@
-"""The client half of RocketMQ: what a consumer does with the queues that a strategy gives it.
+"""The client half of RocketMQ: a consumer and the queues that a strategy gives it.
 
 A process is an `MQClientManager` over a clock and a transport (`rmqalloc.rebalance._ports`). Its
 consumers (`PushConsumer`, `PullConsumer`, `LitePullConsumer`) share an `MQClientFactory` per client
 id, which keeps routes, sends heartbeats and runs the passes of its groups (`RebalanceService`). A
-pass (`RebalanceImpl.do_rebalance`) asks the strategy or a broker and makes the table of process
-queues follow. Which release it behaves like is data: `rmqalloc.remoting.Profile`.
+pass (`RebalanceImpl.do_rebalance`) requests queues from the strategy or a broker and updates the
+table of process queues. The release that it behaves like is data: `rmqalloc.remoting.Profile`.
 
-Whatever asks somebody is a generator of requests (`Steps`) that a `Driver` takes to its end: with
-ports that block, in virtual time, or on an event loop (`rmqalloc.client`).
+Code that waits for answers is a generator of requests (`Steps`) that a `Driver` runs to its end:
+with blocking ports, in virtual time, or on an event loop (`rmqalloc.client`).
 """
 
 import logging

@@ -40,7 +40,7 @@ log = logging.getLogger(__name__)
 
 
 class Lanes(NamedTuple):
-    """What is one thread each in a client of Java.
+    """Work that has a thread of its own in a Java client.
 
     Attributes
     ----------
@@ -50,7 +50,7 @@ class Lanes(NamedTuple):
         Routes, heartbeats and offsets, one after the other
         (``MQClientInstance.scheduledExecutorService``).
     events : Lane
-        Connections that came (``NettyEventExecutor``).
+        New connections (``NettyEventExecutor``).
     """
 
     rebalance: Lane
@@ -59,31 +59,31 @@ class Lanes(NamedTuple):
 
 
 class MQClientFactory:
-    """What the consumers of one client id in one process share; made by
+    """State shared by the consumers of one client id in one process; created by
     `MQClientManager.get_or_create`.
 
     Parameters
     ----------
     client_id : str
-        As brokers and strategies know it.
+        Client id for brokers and strategies.
     manager : MQClientManager
-        The process it lives in.
+        The process.
 
     Attributes
     ----------
     clock, profile, allocate, intervals
         Those of the manager.
     driver : Driver
-        Its own way to name servers and brokers; over a `Remoting` unless the manager was given
+        Its connection to name servers and brokers; over a `Remoting` unless the manager has
         another.
     lanes : Lanes
-        What it does at one time.
+        Lanes of its work.
     routes : RouteTable
-        What it knows of topics and brokers.
+        Known routes and brokers.
     consumers : dict of str to RebalancingConsumer
         Its consumer groups.
     has_ended : bool
-        It was shut down, and takes no more timers.
+        It was shut down, and accepts no further timers.
 
     Notes
     -----
@@ -121,12 +121,12 @@ class MQClientFactory:
     # --- Life ---
 
     def register_consumer(self, consumer: RebalancingConsumer) -> bool:
-        """Take a consumer; False if its group is here already."""
+        """Add a consumer; return False if its group has one already."""
         return self.consumers.setdefault(consumer.consumer_group, consumer) is consumer
 
     def unregister_consumer(self, consumer_group: str) -> Steps[None]:
-        """Let a consumer go and unregister it at every known broker; one that cannot be reached
-        finds out by itself.
+        """Remove a consumer and unregister it at every known broker; a broker that cannot be
+        reached drops it after a timeout.
         """
         self.consumers.pop(consumer_group, None)
         for address in self.routes.addresses():
@@ -156,7 +156,7 @@ class MQClientFactory:
         self._service.start()
 
     def shutdown(self) -> None:
-        """Stop timers and passes and leave the process, unless a consumer is still here."""
+        """Stop timers and passes and leave the process, unless it still has a consumer."""
         if self.consumers or not self._running:
             return
         self._stop()
@@ -164,7 +164,7 @@ class MQClientFactory:
         self._manager.forget(self)
 
     def kill(self) -> None:
-        """Stop everything at once without a word to anybody, as when the process dies."""
+        """Stop everything at once without any request, as when the process dies."""
         self._killed = True
         for consumer in self.consumers.values():
             consumer.halt()
@@ -178,25 +178,24 @@ class MQClientFactory:
         self.clock.call_later(delay, lambda: None if self._killed else action())
 
     def run(self, steps: Steps[object]) -> None:
-        """Do something now, outside of all lanes, as a thread of the user's would.
+        """Run steps now, outside of all lanes, like a thread of the user.
 
-        An error is raised if it comes at once, as it does with a driver that blocks; else it is
-        logged.
+        An error is raised if it occurs at once, as with a blocking driver; else it is logged.
         """
         self._drive(steps)
 
     def finish(self, steps: Steps[T]) -> T:
-        """Do something now and return its result, or raise its error.
+        """Run steps now and return their result, or raise their error.
 
         Raises
         ------
         ClientError
-            It waits for an answer, so the driver is none that blocks.
+            The steps wait for an answer, so the driver is not a blocking one.
         """
         ended = self._drive(steps)
         if ended is None:
             raise ClientError(
-                "steps that wait for an answer are finished by drivers that block; use driver.drive here"
+                "steps that wait for an answer need a blocking driver; use driver.drive here"
             )
         return ended[0]  # type: ignore[no-any-return]
 
@@ -224,11 +223,11 @@ class MQClientFactory:
         return (result,)
 
     def run_pass(self, steps: Steps[bool]) -> None:
-        """Run a pass that nobody asked the service for, when none is at work."""
+        """Run a pass without a request to the service, when no pass is running."""
         self.lanes.rebalance.do(steps, logged(f"a pass of {self.client_id}"))
 
     def after_passes(self, action: Callable[[], None]) -> None:
-        """Call ``action`` when no pass is at work; at once if none is."""
+        """Call ``action`` when no pass is running; at once if none is."""
 
         def done(_result: None, error: BaseException | None) -> None:
             if isinstance(error, Exception):
@@ -253,8 +252,8 @@ class MQClientFactory:
     # --- Passes ---
 
     def do_rebalance(self) -> Steps[bool]:
-        """Run a pass of every consumer group; False if one left something undone, groups that
-        failed aside.
+        """Run a pass of every consumer group; return False if a group left work undone. Groups that
+        failed do not count.
         """
         balanced = True
         for consumer in self._each_consumer():
@@ -297,11 +296,11 @@ class MQClientFactory:
         """Handle a broker's notice that a group's clients changed (code 40): every group of this
         client gets a pass.
         """
-        log.info("%s hears that clients of %s changed", self.client_id, consumer_group)
+        log.info("%s was notified that the clients of %s changed", self.client_id, consumer_group)
         self.rebalance_immediately()
 
     def channel_active(self, address: str) -> None:
-        """Handle a new broker connection: send a heartbeat to it and, if that succeeds, ask for a
+        """Handle a new broker connection: send a heartbeat to it and, if that succeeds, request a
         pass; 5.x only.
         """
         if self.profile.channel_events_rebalance and address in self.routes.addresses():
@@ -342,7 +341,7 @@ class MQClientFactory:
     # --- Routes ---
 
     def update_topic_routes(self) -> Steps[None]:
-        """Ask for the route of every topic that a group subscribes to."""
+        """Request the route of every topic that a group subscribes to."""
         topics = dict.fromkeys(
             topic for consumer in self.consumers.values() for topic in consumer.subscribed_topics()
         )
@@ -350,14 +349,14 @@ class MQClientFactory:
             yield from self.update_topic_route(topic)
 
     def update_topic_route(self, topic: str) -> Steps[bool]:
-        """Ask for a topic's route and, where it changed or a group still lacks it, hand its view to
-        the groups.
+        """Request a topic's route and, if it changed or a group still lacks it, pass its view to the
+        groups.
 
         Returns
         -------
         bool
-            Whether there was news. A topic that the name server does not know keeps what was known
-            of it.
+            Whether the route changed. A topic that the name server does not have keeps its last
+            known route.
 
         Raises
         ------
@@ -389,8 +388,8 @@ class MQClientFactory:
     # --- Questions to brokers ---
 
     def find_consumer_id_list(self, topic: str, consumer_group: str) -> Steps[list[str] | None]:
-        """Return the clients of a group, as a random broker of the topic knows them; None without a
-        broker or a good answer.
+        """Return the clients of a group from a random broker of the topic; None without a broker or
+        a valid answer.
         """
         address = self.routes.random_address(topic) or (yield from self._asked_address(topic))
         if address is None:
@@ -412,8 +411,8 @@ class MQClientFactory:
     def query_assignment(
         self, topic: str, consumer_group: str, strategy_name: str, model: MessageModel
     ) -> Steps[list[QueueAssignment] | None]:
-        """Return what a random broker of the topic assigns to this client; None without a broker or
-        if it says: keep yours.
+        """Return the queues that a random broker of the topic assigns to this client; None without a
+        broker, or if the broker answers that the client keeps its queues.
 
         Raises
         ------
@@ -429,7 +428,7 @@ class MQClientFactory:
 
     def max_offset(self, queue: MessageQueue) -> Steps[int]:
         """Return the offset after a queue's last message; ClientError if its master is unknown or
-        gives no good answer.
+        gives no valid answer.
         """
         return self._ask_master("max_offset", queue)
 
@@ -446,7 +445,7 @@ class MQClientFactory:
             address = self.routes.master_of(self.routes.broker_of(queue))
         if address is None:
             raise ClientError(
-                f"the master of broker {queue.broker_name!r} is not known, so nobody can be asked about {queue}"
+                f"the master of broker {queue.broker_name!r} is unknown, so the offset of {queue} cannot be requested"
             )
         try:
             offset: int = yield Request(method, (address, queue, *more))
@@ -462,40 +461,40 @@ class MQClientFactory:
 
 
 class MQClientManager:
-    """A process with clients in it: what they share, and one factory per client id.
+    """A process with clients: their shared state, and one factory per client id.
 
-    Two processes that happen to have clients of one id need a manager each.
+    Two processes with clients of one id need a manager each.
 
     Parameters
     ----------
     clock : Clock
         Time and timers of the process.
     connect : callable
-        ``connect(factory)`` gives a new client its `Remoting`, whose requests block, or its
+        ``connect(factory)`` returns the `Remoting` of a new client, whose requests block, or its
         `Driver`. Keep the factory to pass on notices
         (`MQClientFactory.notify_consumer_ids_changed`, `MQClientFactory.channel_active`).
     profile : Profile
         Release of RocketMQ; the newest if not given.
     random : random.Random, optional
-        Chooses the brokers to ask; seed it for runs that repeat.
+        Chooses the brokers that get requests; seed it for repeatable runs.
     allocate : Allocate
-        How strategies are asked; see `rmqalloc.rebalance.allocation`.
+        How to call strategies; see `rmqalloc.rebalance.allocation`.
     views : RouteViews, optional
-        Shared with other managers, it makes the view of a route once for all of them.
+        If shared with further managers, creates the view of a route once for all of them.
     intervals : Intervals
-        How often clients do what.
+        Intervals of the periodic work of clients.
     heartbeat_v2 : bool
         Use the second form of heartbeats, if the profile has it.
     heartbeats_apart : bool
-        Send each broker its heartbeats by a lane of its own, which waits for nothing else; in Java
-        they wait for routes, offsets and each other, so that one frozen broker can cost the
-        membership at the others.
+        Send each broker its heartbeats in a lane of its own, which waits for nothing else. In Java
+        heartbeats wait for routes, offsets and each other, so that one frozen broker can cost the
+        membership at the remaining brokers.
     pid : int, optional
         Process id, for client ids.
     nano_time : callable
         Nanoseconds of an arbitrary origin, for client ids.
     offset_directory : path, optional
-        Where broadcasting consumers keep offsets; ``~/.rocketmq_offsets`` if not given
+        Directory for the offsets of broadcasting consumers; ``~/.rocketmq_offsets`` if not given
         (``rocketmq.client.localOffsetStoreDir``).
 
     Attributes
@@ -543,12 +542,12 @@ class MQClientManager:
         self.factories: dict[str, MQClientFactory] = {}
 
     def connected(self, factory: MQClientFactory) -> Driver:
-        """Return what takes the steps of a new client to their end."""
+        """Return the driver of a new client."""
         connection = self.connect(factory)
         return connection if isinstance(connection, Driver) else BlockingDriver(connection)
 
     def get_or_create(self, client_id: str) -> MQClientFactory:
-        """Return the client of this id, shared by all consumers that ask for it."""
+        """Return the client of this id, shared by all its consumers."""
         if client_id not in self.factories:
             self.factories[client_id] = MQClientFactory(client_id, self)
         return self.factories[client_id]

@@ -14,7 +14,7 @@ _NOT_BLANK = frozenset("\x85\xa0\u2007\u202f")  # white space to Python, not to 
 
 @dataclass(frozen=True, slots=True)
 class ClientIdentity:
-    """What a client id is made of.
+    """The parts of a client id.
 
     Attributes
     ----------
@@ -23,7 +23,7 @@ class ClientIdentity:
     instance_name : str
         Java takes the default from ``rocketmq.client.name``.
     unit_name : str or None
-        Left out where blank.
+        Omitted if blank.
     stream : bool
         The client speaks the streaming form of requests.
 
@@ -44,26 +44,26 @@ class ClientIdentity:
 
     @property
     def client_id(self) -> str:
-        """Return the id itself."""
+        """Return the client id."""
         unit = [] if self.unit_name is None or is_blank(self.unit_name) else [self.unit_name]
         return "@".join([self.ip, self.instance_name, *unit, *(["STREAM"] if self.stream else [])])
 
     def at_start(
         self, model: MessageModel, pid: int, nano_time: Callable[[], int] | None
     ) -> "ClientIdentity":
-        """Return what becomes of it when a consumer starts.
+        """Return the identity after the start of a consumer.
 
-        A clustering consumer without a name of its own is named after its process, and since 4.9.0
-        after the moment too: before, consumers of one process shared a client, and containers with
-        equal process ids on one address were one client to the broker. A broadcasting consumer
-        keeps its name, which is part of the path of its offsets.
+        A clustering consumer without an instance name is named by its process, and since 4.9.0 by the
+        moment too. Before, consumers of one process shared a client, and containers with equal
+        process ids on one address were one client for the broker. A broadcasting consumer keeps its
+        name, which is part of the path of its offsets.
 
         Parameters
         ----------
         model : MessageModel
-            Of the consumer.
+            Message model of the consumer.
         pid : int
-            Of the process.
+            Process id.
         nano_time : callable or None
             Nanoseconds of an arbitrary origin; None for the releases before 4.9.0.
 

@@ -33,7 +33,7 @@ log = logging.getLogger(__name__)
 
 
 class ServiceState(Enum):
-    """How far a consumer has come; one that failed to start or was shut down is not started again."""
+    """State of a consumer; a consumer that failed to start or was shut down does not start again."""
 
     CREATE_JUST = "created"
     START_FAILED = "failed to start"
@@ -54,28 +54,28 @@ class Settings(TypedDict, total=False):
 
 
 class Consumer(ABC):
-    """What push, pull and lite pull consumers have in common.
+    """Common part of push, pull and lite pull consumers.
 
     Parameters
     ----------
     manager : MQClientManager
-        The process it lives in.
+        The process.
     consumer_group : str
         Its group.
     identity : ClientIdentity
-        What its client id is made of; an instance name of ``DEFAULT`` changes at the start of a
+        Parts of its client id; an instance name of ``DEFAULT`` changes at the start of a
         clustering consumer.
     strategy : Strategy
         How clients divide queues.
     message_model : MessageModel
-        Whether they do.
+        Whether clients divide the queues.
     consume_from_where : ConsumeFromWhere
-        Where queues without a stored offset begin.
+        Where consumption of queues without a stored offset begins.
     consume_timestamp : str, optional
         ``yyyyMMddHHmmss`` in local time, for `ConsumeFromWhere.TIMESTAMP`; half an hour ago if not
         given.
     listener : callable, optional
-        Hears of changed queues.
+        Called with changed queues.
     unit_mode : bool
         Reported in heartbeats.
 
@@ -88,7 +88,7 @@ class Consumer(ABC):
     offset_store : OffsetStore
         Its offsets, from `start` on.
     state : ServiceState
-        How far it has come.
+        State of the consumer.
     """
 
     rebalance: RebalanceImpl
@@ -131,14 +131,13 @@ class Consumer(ABC):
 
     @property
     def client_id(self) -> str:
-        """Return its client id; that of the identity given, before `start`."""
+        """Return its client id; before `start`, that of the given identity."""
         return self.identity.client_id
 
     # --- Life ---
 
     def start(self) -> None:
-        """Join the group: run `start_steps`; with a driver that blocks it has joined when this
-        returns.
+        """Join the group: run `start_steps`. With a blocking driver it has joined when this returns.
 
         Raises
         ------
@@ -154,8 +153,8 @@ class Consumer(ABC):
         Raises
         ------
         ClientError
-            It was started before, the group's name is none that the release takes, or a consumer of
-            this group runs in the same client.
+            It was started before, the release accepts no such group name, or the same client has a
+            consumer of this group already.
         """
         self._join_client()
         yield from self._join_group()
@@ -164,7 +163,7 @@ class Consumer(ABC):
         """Check what is asked for and become one of the consumers of a client."""
         if self.state is not ServiceState.CREATE_JUST:
             raise ClientError(
-                f"a consumer of {self.consumer_group} starts once; this one is {self.state.value}"
+                f"a consumer of {self.consumer_group} starts once; its state is {self.state.value}"
             )
         self.state = ServiceState.START_FAILED
         self._check_group()
@@ -195,14 +194,14 @@ class Consumer(ABC):
             raise
 
     def shutdown(self) -> None:
-        """Leave the group: run `shutdown_steps`; with a driver that blocks it has left when this
+        """Leave the group: run `shutdown_steps`. With a blocking driver it has left when this
         returns.
         """
         if self.state is ServiceState.RUNNING:
             self.client_factory.run(self.shutdown_steps())
 
     def shutdown_steps(self) -> Steps[None]:
-        """Leave the group: store offsets, unregister, end the client if nobody else uses it."""
+        """Leave the group: store offsets, unregister, end the client if it has no further consumer."""
         if self.state is ServiceState.RUNNING:
             yield from self.persist_consumer_offset()
             yield from self.client_factory.unregister_consumer(self.consumer_group)
@@ -211,7 +210,7 @@ class Consumer(ABC):
 
     @abstractmethod
     def halt(self) -> None:
-        """Stop its timers without a word to anybody; see `MQClientFactory.kill`."""
+        """Stop its timers without any request; see `MQClientFactory.kill`."""
 
     @abstractmethod
     def _prepare(self) -> None:
@@ -240,10 +239,10 @@ class Consumer(ABC):
 
     @abstractmethod
     def try_rebalance(self) -> Steps[bool]:
-        """Run one pass; False asks for another one soon."""
+        """Run one pass; return False to request another pass soon."""
 
     def consumer_data(self) -> ConsumerData:
-        """Return what heartbeats report of it."""
+        """Return the content of heartbeats for this consumer."""
         return ConsumerData(
             self.consumer_group,
             self.rebalance.consume_type(),
@@ -261,15 +260,15 @@ class Consumer(ABC):
         return ConsumeFromWhere.LAST_OFFSET if active else self.consume_from_where
 
     def subscriptions(self) -> Iterable[SubscriptionData]:
-        """Return what it subscribes to."""
+        """Return its subscriptions."""
         return self.rebalance.subscription_inner.values()
 
     def subscribed_topics(self) -> Iterable[str]:
-        """Return the topics whose routes are kept up to date for it."""
+        """Return the topics whose routes are updated for it."""
         return [subscription.topic for subscription in self.subscriptions()]
 
     def persist_consumer_offset(self) -> Steps[None]:
-        """Store the offsets of all queues in its table, dropped ones too; nothing unless it runs."""
+        """Store the offsets of all queues in its table, including dropped ones; nothing unless it runs."""
         if self.state is not ServiceState.RUNNING:
             return nothing(None)
         return self.offset_store.persist_all(self.rebalance.process_queue_table)

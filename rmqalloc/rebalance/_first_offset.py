@@ -53,7 +53,7 @@ def parse_timestamp(text: str) -> int:
         return int(time.mktime(time.strptime(text, TIMESTAMP_FORMAT))) * 1_000
     except (ValueError, OverflowError):
         raise ArgumentError(
-            f"a consume timestamp is yyyyMMddHHmmss in local time, got {text!r}"
+            f"a consume timestamp must be yyyyMMddHHmmss in local time, got {text!r}"
         ) from None
 
 

@@ -40,31 +40,31 @@ class SubscriptionType(Enum):
 
 
 class LitePullConsumer(Consumer):
-    """A consumer that is polled.
+    """A consumer that its caller polls.
 
     Parameters
     ----------
     manager, consumer_group, **settings
-        As for `Consumer`, but without a listener, which comes with `subscribe`.
+        As for `Consumer`, but without a listener, which is a parameter of `subscribe`.
     run_task : callable, optional
-        ``run_task(task)`` begins to pull a queue until the task is cancelled; by default nobody
-        does.
+        ``run_task(task)`` begins to pull a queue until the task is cancelled; by default no queue
+        is pulled.
 
     Attributes
     ----------
     assigned : AssignedQueues
-        The state of each queue it pulls.
+        State of each queue that it pulls.
     tasks : dict of MessageQueue to PullTask
-        The loops at work.
+        The running loops.
     consume_from_where : ConsumeFromWhere
-        LAST_OFFSET, FIRST_OFFSET or TIMESTAMP; ValueError for the deprecated others.
+        LAST_OFFSET, FIRST_OFFSET or TIMESTAMP; ValueError for deprecated values.
     subscriptions_for_heartbeat : set of SubscriptionData
-        What it reports to brokers besides what it subscribes to (5.5).
+        Further subscriptions that it reports to brokers (5.5).
 
     Notes
     -----
-    ``DefaultLitePullConsumer`` and ``DefaultLitePullConsumerImpl``. It sends no heartbeat at its start: brokers do not know it
-    until the first one, after 1 s.
+    ``DefaultLitePullConsumer`` and ``DefaultLitePullConsumerImpl``. It sends no heartbeat at its start: brokers list it only
+    after the first heartbeat, after 1 s.
     """
 
     rebalance: RebalanceLitePull
@@ -88,15 +88,15 @@ class LitePullConsumer(Consumer):
     def subscribe(
         self, topic: str, expression: str = "*", listener: MessageQueueListener | None = None
     ) -> None:
-        """Subscribe to a topic, send heartbeats and ask for its route.
+        """Subscribe to a topic, send heartbeats and request its route.
 
         Parameters
         ----------
         topic, expression : str
-            What to subscribe to.
+            The subscription.
         listener : callable, optional
-            Hears of changed queues after they were taken; that of the last call hears of all
-            topics.
+            Called after the client has taken changed queues. The listener of the last call is used
+            for all topics.
 
         Raises
         ------
@@ -128,9 +128,9 @@ class LitePullConsumer(Consumer):
         Raises
         ------
         ClientError
-            It subscribed to something before.
+            The consumer has a subscription already.
         ValueError
-            There are none.
+            No queues are given.
         """
         if not queues:
             raise ArgumentError("assign needs at least one queue, got none")
@@ -141,7 +141,7 @@ class LitePullConsumer(Consumer):
 
     @property
     def consume_from_where(self) -> ConsumeFromWhere:
-        """Return where queues without a stored offset begin; see the class."""
+        """Return where consumption of queues without a stored offset begins; see the class."""
         return self._consume_from_where
 
     @consume_from_where.setter
@@ -149,12 +149,12 @@ class LitePullConsumer(Consumer):
         if where not in WISHES:
             known = ", ".join(wish.value for wish in WISHES)
             raise ArgumentError(
-                f"a lite pull consumer begins by {known}; got {getattr(where, 'value', where)}"
+                f"a lite pull consumer must begin by {known}; got {getattr(where, 'value', where)}"
             )
         self._consume_from_where = where
 
     def subscriptions(self) -> Iterable[SubscriptionData]:
-        """Return what it subscribes to, and what it was given to report as well."""
+        """Return its subscriptions, including the further ones for heartbeats."""
         more = (
             self.subscriptions_for_heartbeat
             if self.manager.profile.tells_more_subscriptions
@@ -163,11 +163,11 @@ class LitePullConsumer(Consumer):
         return dict.fromkeys([*super().subscriptions(), *more])
 
     def pause(self, queues: Iterable[MessageQueue]) -> None:
-        """Do not pull these for now; they stay its own."""
+        """Pause pulling of queues; the consumer still owns them."""
         self.assigned.set_paused(queues, True)
 
     def resume(self, queues: Iterable[MessageQueue]) -> None:
-        """Pull these again."""
+        """Resume pulling of queues."""
         self.assigned.set_paused(queues, False)
 
     def try_rebalance(self) -> Steps[bool]:
@@ -175,7 +175,7 @@ class LitePullConsumer(Consumer):
         return self.rebalance.do_rebalance(False)
 
     def persist_consumer_offset(self) -> Steps[None]:
-        """Store the offsets of all queues in its table, or of those it chose; nothing unless it
+        """Store the offsets of all queues in its table, or of the chosen queues; nothing unless it
         runs.
         """
         if self._subscription_type is not SubscriptionType.ASSIGN:
@@ -246,8 +246,8 @@ class LitePullConsumer(Consumer):
 
 
 class RebalanceLitePull(RebalancePull):
-    """Queues of a lite pull consumer: reported and stored as a pull consumer's, begun as the group
-    wishes.
+    """Queues of a lite pull consumer: reported and stored like a pull consumer's, with the first
+    offset that the group is set to.
 
     Notes
     -----
@@ -259,15 +259,15 @@ class RebalanceLitePull(RebalancePull):
         self._lite_consumer = consumer
 
     def compute_pull_from_where_with_exception(self, queue: MessageQueue) -> Steps[int]:
-        """Return the offset in memory or in the store, or what the group wishes; -1 if none can be
-        read.
+        """Return the offset in memory or in the store, or the first offset that the group is set to;
+        -1 if none can be read.
 
         Raises
         ------
         ClientError
             No broker gives a first offset.
         ValueError
-            The consume timestamp is not one.
+            The consume timestamp is invalid.
         """
         consumer, where = self._lite_consumer, self._lite_consumer.consume_from_where
         stored = yield from consumer.offset_store.read_offset(
@@ -281,7 +281,7 @@ class RebalanceLitePull(RebalancePull):
 
 @dataclass(slots=True, eq=False)
 class QueueState:
-    """One queue: what the rebalance knows of it, whether it is paused, and offsets (-1 for none)."""
+    """One queue: its process queue, whether it is paused, and offsets (-1 for none)."""
 
     process_queue: ProcessQueue
     paused: bool = False
@@ -291,14 +291,14 @@ class QueueState:
 
 
 class AssignedQueues:
-    """Queues a lite pull consumer pulls, from subscriptions or chosen.
+    """Queues that a lite pull consumer pulls, from subscriptions or chosen.
 
     Parameters
     ----------
     clock : Clock
-        Time of queues that the rebalance does not know.
+        Time of queues outside the rebalance.
     process_queue_table : mapping of MessageQueue to ProcessQueue
-        Those it does know; their process queues are adopted.
+        Queues of the rebalance; their process queues are used.
 
     Notes
     -----
@@ -313,28 +313,26 @@ class AssignedQueues:
         self._states: dict[MessageQueue, QueueState] = {}
 
     def queues(self) -> Collection[MessageQueue]:
-        """Return all of them."""
+        """Return all queues."""
         return self._states.keys()
 
     def state(self, queue: MessageQueue) -> QueueState | None:
-        """Return the state of a queue, None if it is not there."""
+        """Return the state of a queue, None if it is missing."""
         return self._states.get(queue)
 
     def is_paused(self, queue: MessageQueue) -> bool:
-        """Return True if a queue is paused, or not there."""
+        """Return True if a queue is paused or missing."""
         state = self._states.get(queue)
         return state is None or state.paused
 
     def set_paused(self, queues: Iterable[MessageQueue], paused: bool) -> None:
-        """Pause queues or let them go on; those not there are passed over."""
+        """Pause or resume queues; missing queues are ignored."""
         for queue in queues:
             if queue in self._states:
                 self._states[queue].paused = paused
 
     def replace(self, queues: Collection[MessageQueue], topic: str | None = None) -> None:
-        """Drop and forget queues that are not given (of one topic, or of all), and add those that
-        are missing.
-        """
+        """Drop and forget queues that are not given (of one topic, or of all), and add missing queues."""
         for queue in [
             q for q in self._states if (topic is None or q.topic == topic) and q not in queues
         ]:

@@ -24,7 +24,7 @@ _LOCK_SECONDS = 5.0
 
 
 class OffsetFileError(Error, ValueError):
-    """An offset file and its backup hold something, but not offsets."""
+    """An offset file and its backup contain data that are not offsets."""
 
 
 def offset_path(directory: Path, client_id: str, consumer_group: str) -> Path:
@@ -57,7 +57,7 @@ def read_offsets(path: Path) -> dict[MessageQueue, int]:
         return dict(_offsets(text)) if text else {}
     except OffsetFileError as error:
         raise OffsetFileError(
-            f"{backup} does not hold offsets: {error}; remove it to start over"
+            f"{backup} does not contain offsets: {error}; remove it to start over"
         ) from error
 
 

@@ -21,7 +21,7 @@ MAX_CONTINUOUS_CONSUMPTION = 60_000
 
 
 class OrderlyService:
-    """Locks of an ordered group, while its consumer runs; nothing for a broadcasting one.
+    """Locks of an ordered group while its consumer runs; nothing for a broadcasting group.
 
     Parameters
     ----------
@@ -31,7 +31,7 @@ class OrderlyService:
     Attributes
     ----------
     lanes : list of Lane
-        Where locks are renewed, once started; the first does what is put off, too.
+        Lanes for the renewal of locks, once started; the first lane also runs delayed work.
 
     Notes
     -----
@@ -55,16 +55,14 @@ class OrderlyService:
             ]
 
     def halt(self) -> None:
-        """Stop renewing, and what `lock_later` has put off; what is locked stays so until it runs
-        out.
-        """
+        """Stop renewals and the delayed work of `lock_later`; held locks stay until they expire."""
         self._stopped = True
         for timer in self._timers:
             timer.cancel()
         self._timers = []
 
     def shutdown(self) -> Steps[None]:
-        """Stop as `halt` does and unlock all."""
+        """Stop like `halt` and unlock all queues."""
         self.halt()
         if self._shares_queues:
             yield from self._impl.unlock_all(oneway=False)
@@ -80,13 +78,13 @@ class OrderlyService:
         )
 
     def may_go_on(self, since: int) -> bool:
-        """Return True if consuming one queue since ``since`` (ms) may go on; else it pauses for 10
+        """Return True if consuming one queue since ``since`` (ms) may continue; else it pauses for 10
         ms.
         """
         return self._impl.client_factory.clock.now() - since <= MAX_CONTINUOUS_CONSUMPTION
 
     def lock_later(self, queue: MessageQueue, resume: Callable[[int], None]) -> None:
-        """Lock a queue in 10 ms, then call ``resume(delay)``: 10 ms if that went well, else 3 s."""
+        """Lock a queue in 10 ms, then call ``resume(delay)``: 10 ms on success, else 3 s."""
 
         def lock() -> Steps[None]:
             if not self._stopped:

@@ -48,59 +48,58 @@ That of a pull consumer's is logged.
 
 
 class PullDispatcher(Protocol):
-    """Who reads the queues that a push consumer was given.
+    """The reader of the queues that a push consumer owns.
 
-    One request is one loop: pull, hand over, pull again, until ``request.process_queue.dropped``. A
-    queue that comes back is a new request with a new process queue. An error is logged, the other
-    requests are handed over, and the queue that nobody reads expires after 120 s and is handed over
-    again. Neither method may pull before it returns.
+    One request is one loop: pull, pass messages on, pull again, until
+    ``request.process_queue.dropped``. A queue that returns is a new request with a new process queue.
+    An error is logged, and the remaining requests are dispatched. The queue of the error expires
+    without pulls after 120 s and is dispatched again. Neither method may pull before it returns.
     """
 
     def pull_later(self, request: PullRequest, delay: int) -> None:
         """Begin to pull, ``delay`` milliseconds from now.
 
-        Whoever pulls sets ``process_queue.last_pull_timestamp`` at every try, paused or not (or
-        ``process_queue.pulling``), moves ``next_offset``, and reports to ``consumer.offset_store``
-        what was consumed while the queue is not dropped.
+        The reader sets ``process_queue.last_pull_timestamp`` at every try, paused or not (or
+        ``process_queue.pulling``), moves ``next_offset``, and reports consumed offsets to
+        ``consumer.offset_store`` while the queue is not dropped.
         """
 
     def pop_later(self, request: PopRequest, delay: int) -> None:
-        """Begin to pop, ``delay`` milliseconds from now; asked of groups whose queues a broker
-        assigns only.
+        """Begin to pop, ``delay`` milliseconds from now; called only for groups whose queues a broker
+        assigns.
 
-        Whoever pops sets ``process_queue.last_pop_timestamp`` or ``process_queue.pulling`` in the
-        same way.
+        The reader sets ``process_queue.last_pop_timestamp`` or ``process_queue.pulling`` in the same
+        way.
         """
 
 
 class RebalancingConsumer(Protocol):
-    """What a client factory needs of the consumers it runs; Java's ``MQConsumerInner``.
+    """The interface of consumers for a client factory; Java's ``MQConsumerInner``.
 
-    `Consumer` and its kinds are such; only who writes a kind of consumer of his own implements
-    this.
+    `Consumer` and its subclasses implement it; implement it only for a new kind of consumer.
     """
 
     @property
     def consumer_group(self) -> str:
-        """Return its group; it does not change."""
+        """Return its group, which does not change."""
 
     def consumer_data(self) -> ConsumerData:
-        """Return what heartbeats report of it; an error keeps the heartbeats of all groups of the
-        client from being sent.
+        """Return the content of heartbeats; an error prevents the heartbeats of all groups of the
+        client.
         """
 
     def subscribed_topics(self) -> Iterable[str]:
-        """Return the topics whose routes are kept up to date; an error keeps all routes of the
-        client from being asked.
+        """Return the topics whose routes are updated; an error prevents all route requests of the
+        client.
         """
 
     def try_rebalance(self) -> Steps[bool]:
-        """Run one pass; False asks for another one soon. An error is logged, and the other groups
-        get their pass.
+        """Run one pass; return False to request another pass soon. An error is logged, and the
+        remaining groups get their pass.
         """
 
     def persist_consumer_offset(self) -> Steps[None]:
-        """Store its offsets; never raises (the groups after it would store theirs 5 s later)."""
+        """Store its offsets; never raises (the groups after it would store their offsets 5 s later)."""
 
     def update_topic_subscribe_info(self, topic: str, queues: Queues) -> None:
         """Take a route view, if the topic is subscribed to; never raises."""
@@ -109,44 +108,44 @@ class RebalancingConsumer(Protocol):
         """Return True if the topic is subscribed to and has no view yet; never raises."""
 
     def halt(self) -> None:
-        """Stop its timers without a word to anybody; never raises."""
+        """Stop its timers without any request; never raises."""
 
 
 class Remoting(Protocol):
     """Requests of one client to name servers and brokers.
 
-    Every method raises `rmqalloc.remoting.RemotingError` when no answer comes (within ``timeout``
-    milliseconds where one is given) and `rmqalloc.remoting.ResponseError` when the answer is not a
-    success. ``oneway`` requests raise neither ResponseError nor wait. Any other error counts as
+    Every method raises `rmqalloc.remoting.RemotingError` without an answer (within ``timeout``
+    milliseconds, if given) and `rmqalloc.remoting.ResponseError` if the answer is not a success.
+    ``oneway`` requests neither raise ResponseError nor wait. Any further error counts as
     RemotingError. Addresses are those of the routes.
     """
 
     def topic_route(self, topic: str) -> TopicRouteData:
-        """Return the route of a topic (code 105); TOPIC_NOT_EXIST where there is none.
+        """Return the route of a topic (code 105); TOPIC_NOT_EXIST if there is none.
 
-        Called at the start of a consumer, every 30 s, and wherever no broker of a topic is known.
-        ResponseError keeps what was known. Any other error ends the poll, so the topics after it
-        wait for the next one; in a pass it fails the topic; at the start of a push or a subscribed
+        Called at the start of a consumer, every 30 s, and whenever no broker of a topic is known.
+        ResponseError keeps the last known route. Any further error ends the poll, so the topics after
+        it wait for the next poll; in a pass it fails the topic; at the start of a push or a subscribed
         lite pull consumer it ends the consumer and is raised.
         """
 
     def send_heartbeat(self, address: str, heartbeat: HeartbeatData) -> HeartbeatReply | None:
-        """Send a heartbeat (code 34); the answer matters to heartbeats with a fingerprint only;
-        None is that of an old broker.
+        """Send a heartbeat (code 34); the answer matters only to heartbeats with a fingerprint; None
+        is the answer of an old broker.
 
         Called every 30 s, at the start of a push consumer, when it subscribes and when its queues
-        change. After an error the other brokers get theirs anyway, and this one at the next
-        heartbeat.
+        change. After an error the remaining brokers still get their heartbeats, and this broker at
+        the next heartbeat.
         """
 
     def unregister_client(self, address: str, client_id: str, consumer_group: str) -> None:
-        """Leave a group (code 35), at shutdown; after an error the consumer ends anyway, unknown to
-        the broker.
+        """Leave a group (code 35), at shutdown; after an error the consumer ends without the broker's
+        knowledge.
         """
 
     def consumer_ids(self, address: str, consumer_group: str) -> list[str]:
-        """Return the client ids of a group, in any order, repeats included (code 38); SYSTEM_ERROR
-        where there are none.
+        """Return the client ids of a group, in any order, repeats included (code 38); SYSTEM_ERROR if
+        there are none.
 
         Called once per topic and pass. Any error leaves the topic as it is until the next pass.
         """
@@ -159,11 +158,11 @@ class Remoting(Protocol):
         queues: Iterable[MessageQueue],
         timeout: int,
     ) -> set[MessageQueue]:
-        """Lock queues (code 41); the answer is those that are now held.
+        """Lock queues (code 41); return the queues that are held afterwards.
 
-        Called for each new queue of an ordered group and every 20 s for all of them. An error keeps
-        a new queue from being taken in this pass; queues that are held keep their last renewal and
-        count as lost 30 s after it.
+        Called for each new queue of an ordered group and every 20 s for all its queues. After an error
+        a new queue is not taken in this pass; held queues keep their last renewal and count as lost
+        30 s after it.
         """
 
     def unlock_batch(
@@ -174,9 +173,7 @@ class Remoting(Protocol):
         queues: Iterable[MessageQueue],
         oneway: bool,
     ) -> None:
-        """Unlock queues (code 42), when they are given up; after an error the broker's locks run
-        out by themselves.
-        """
+        """Unlock queues (code 42) when they are given up; after an error the broker's locks expire."""
 
     def query_assignment(
         self,
@@ -187,18 +184,18 @@ class Remoting(Protocol):
         strategy_name: str,
         model: MessageModel,
     ) -> list[QueueAssignment] | None:
-        """Return the queues that the broker assigns to this client (code 400); None means: keep
-        what you have.
+        """Return the queues that the broker assigns to this client (code 400); None means that it
+        keeps its queues.
 
         Called once per topic and pass of a push consumer with ``client_rebalance=False``. Any error
         leaves the topic as it is, and another pass follows after 1 s.
         """
 
     def query_offset(self, address: str, consumer_group: str, queue: MessageQueue) -> int:
-        """Return the stored offset (code 14); QUERY_NOT_FOUND where there is none, so that the
-        group begins where it wishes.
+        """Return the stored offset (code 14); QUERY_NOT_FOUND if there is none, so that the group
+        begins at the offset that it is set to.
 
-        Called for each new queue. Any other error keeps the queue from being taken in this pass
+        Called for each new queue. After any further error the queue is not taken in this pass
         (before 5.0 any ResponseError counts as QUERY_NOT_FOUND).
         """
 
@@ -208,13 +205,13 @@ class Remoting(Protocol):
         """Store an offset, one-way (code 15).
 
         Called every 5 s for each queue with an offset, when a queue is given up and at shutdown. An
-        error is logged; the offset is sent again 5 s later, unless the queue was given up: its next
-        owner then begins at the offset stored before.
+        error is logged; the offset is sent again 5 s later, unless the queue was given up: then its
+        next owner begins at the offset stored before.
         """
 
     def max_offset(self, address: str, queue: MessageQueue) -> int:
-        """Return the offset after the last message (code 30), for a new queue without a stored one;
-        fails as `query_offset`.
+        """Return the offset after the last message (code 30), for a new queue without a stored
+        offset; errors have the effect described in `query_offset`.
         """
 
     def search_offset(self, address: str, queue: MessageQueue, timestamp: int) -> int:

@@ -18,22 +18,22 @@ from rmqalloc.remoting import ConsumeType, SubscriptionData
 
 
 class PullConsumer(Consumer):
-    """A consumer that pulls by itself.
+    """A consumer whose caller pulls.
 
     Parameters
     ----------
     manager, consumer_group, **settings
         As for `Consumer`.
     enable_rebalance : bool
-        False leaves its queues as they are; not looked at before 5.x.
+        False leaves its queues as they are; no effect before 5.x.
 
     Attributes
     ----------
     register_topics : set of str
-        Topics it reports to brokers. Those of `start` are allocated; what is added later is only
-        reported.
+        Topics that it reports to brokers. The topics at `start` are allocated; topics added later
+        are only reported.
     register_subscriptions : set of SubscriptionData
-        What it reports instead, if there is anything in it (5.x).
+        Subscriptions to report instead, if any (5.x).
 
     Notes
     -----
@@ -61,24 +61,24 @@ class PullConsumer(Consumer):
         self.register_topics.add(topic)
 
     def unsubscribe(self, topic: str) -> None:
-        """Report a topic no longer, and end its allocation: the next pass drops its queues.
+        """Stop reporting a topic, and end its allocation: the next pass drops its queues.
 
-        In Java these are two steps; ``DefaultMQPullConsumerImpl.unsubscribe`` alone does not take
-        the topic out of heartbeats.
+        In Java these are two steps; ``DefaultMQPullConsumerImpl.unsubscribe`` alone does not remove
+        the topic from heartbeats.
         """
         self.register_topics.discard(topic)
         self.rebalance.subscription_inner.pop(topic, None)
 
     def subscriptions(self) -> Iterable[SubscriptionData]:
-        """Return its registered topics, always with version 0, or what was registered in their
-        place.
+        """Return its registered topics, always with version 0, or the subscriptions registered in
+        their place.
         """
         if self.register_subscriptions and self.manager.profile.told_subscriptions:
             return self.register_subscriptions
         return [SubscriptionData(topic) for topic in sorted(self.register_topics)]
 
     def try_rebalance(self) -> Steps[bool]:
-        """Run one pass; nothing is to be done where that is switched off."""
+        """Run one pass; nothing if the rebalance is switched off."""
         if not self.enable_rebalance and self.manager.profile.pull_passes_switch:
             return nothing(True)
         return self.rebalance.do_rebalance(False)
@@ -117,7 +117,7 @@ class RebalancePull(RebalanceImpl):
     def message_queue_changed(
         self, topic: str, mq_all: Queues | None, mq_divided: Queues
     ) -> Steps[None]:
-        """Tell the listener; its errors are logged and change nothing."""
+        """Call the listener; its errors are logged and change nothing."""
         if self._consumer.listener is not None:
             try:
                 self._consumer.listener(topic, mq_all, mq_divided)
@@ -129,15 +129,15 @@ class RebalancePull(RebalanceImpl):
     def remove_unnecessary_message_queue(
         self, queue: MessageQueue, process_queue: ProcessQueue
     ) -> Steps[bool]:
-        """Store the offset and forget it."""
+        """Store the offset and remove it from memory."""
         yield from self._consumer.offset_store.persist(queue)
         self._consumer.offset_store.remove_offset(queue)
         return True
 
     def remove_dirty_offset(self, queue: MessageQueue) -> None:
-        """Forget what memory holds of it."""
+        """Remove the offset from memory."""
         self._consumer.offset_store.remove_offset(queue)
 
     def compute_pull_from_where_with_exception(self, queue: MessageQueue) -> Steps[int]:
-        """Return 0: such a consumer decides by itself."""
+        """Return 0: the caller of such a consumer chooses its offsets."""
         return nothing(0)

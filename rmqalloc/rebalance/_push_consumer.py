@@ -38,7 +38,7 @@ AnyRequest = TypeVar("AnyRequest", PullRequest, PopRequest)
 
 
 class SteadyPulls:
-    """Reading that always goes on and reads nothing, so that queues never expire."""
+    """Readers that never stop and read nothing, so that queues never expire."""
 
     def pull_later(self, request: PullRequest, delay: int) -> None:
         """Count the queue as pulled from now on."""
@@ -50,26 +50,26 @@ class SteadyPulls:
 
 
 class PushConsumer(Consumer):
-    """A consumer that is handed messages.
+    """A consumer that receives messages.
 
     Parameters
     ----------
     manager, consumer_group, **settings
         As for `Consumer`.
     orderly : bool
-        Messages of a queue are consumed one after the other, under a lock at the broker.
+        Consume messages of a queue one after another, under a lock at the broker.
     client_rebalance : bool
         False leaves the allocation to brokers (5.x), if the group divides queues and does not
         consume in order.
     pull_threshold_for_queue, pull_threshold_size_for_queue : int
         Messages and MiB of a queue that may wait in the client.
     pull_threshold_for_topic, pull_threshold_size_for_topic : int
-        The same for all queues together, whatever their topic, shared out evenly when queues
-        change; -1 for no such limit.
+        The same for all queues together, of all topics, divided evenly when queues change; -1 for
+        no limit.
     pop_threshold_for_queue : int
         Popped messages of a queue that may wait.
     dispatcher : PullDispatcher, optional
-        Who reads the queues; by default nobody does, and no queue expires.
+        Reader of the queues; by default queues are unread and never expire.
 
     Attributes
     ----------
@@ -114,8 +114,8 @@ class PushConsumer(Consumer):
         self.rebalance = RebalancePush(self)
 
     def subscribe(self, topic: str, expression: str = "*", expression_type: str = "TAG") -> None:
-        """Subscribe to a topic and send heartbeats; its route is asked for at the next poll, unless
-        it comes before `start`.
+        """Subscribe to a topic and send heartbeats. The next poll requests its route, unless this
+        comes before `start`.
 
         Parameters
         ----------
@@ -125,7 +125,7 @@ class PushConsumer(Consumer):
             Tags, such as ``"paid || open"``, or ``"*"`` for all messages; with SQL92 a condition on
             properties.
         expression_type : str
-            ``"TAG"`` or ``"SQL92"``, which brokers take where ``enablePropertyFilter`` is set.
+            ``"TAG"`` or ``"SQL92"``, which brokers accept if ``enablePropertyFilter`` is set.
         """
         self._subscribe(topic, expression, expression_type)
         if hasattr(self, "client_factory"):  # also after its end, while other groups use its client
@@ -136,13 +136,13 @@ class PushConsumer(Consumer):
         self.rebalance.subscription_inner.pop(topic, None)
 
     def pause(self) -> None:
-        """Do not take part in passes. Its service then tries every second until `resume`; its
-        queues stay its own.
+        """Skip passes until `resume`. The service then tries every second; the consumer keeps its
+        queues.
         """
         self.paused = True
 
     def resume(self) -> None:
-        """Take part again, with a pass at once."""
+        """Take part in passes again, with a pass at once."""
         self.paused = False
         self.client_factory.run_pass(self.rebalance.do_rebalance(self.orderly))
 
@@ -151,8 +151,8 @@ class PushConsumer(Consumer):
         return nothing(False) if self.paused else self.rebalance.do_rebalance(self.orderly)
 
     def share_thresholds(self, n_queues: int) -> None:
-        """Share the limits of all queues out among ``n_queues``, at least 1 each; with none they
-        stay as they were.
+        """Divide the limits of all queues by ``n_queues``, at least 1 each; with no queues they
+        stay unchanged.
         """
         if n_queues and self.pull_threshold_for_topic != UNLIMITED:
             self.pull_threshold_for_queue = max(1, self.pull_threshold_for_topic // n_queues)
@@ -172,7 +172,7 @@ class PushConsumer(Consumer):
             self.client_factory.after_passes(self.rebalance.destroy)
 
     def halt(self) -> None:
-        """Stop renewing locks without a word to anybody."""
+        """Stop renewing locks without any request."""
         if self.orderly_service is not None:
             self.orderly_service.halt()
 
@@ -204,7 +204,7 @@ class RebalancePush(RebalanceImpl):
     Parameters
     ----------
     consumer : PushConsumer
-        Its settings are read whenever they matter, so they may change at any time.
+        Its settings are read whenever they are used, so they may change at any time.
 
     Notes
     -----
@@ -216,12 +216,12 @@ class RebalancePush(RebalanceImpl):
         self._consumer = consumer
 
     def consume_type(self) -> ConsumeType:
-        """The consumer pulls by itself and passes messages on: CONSUME_PASSIVELY."""
+        """The consumer pulls and passes messages on: CONSUME_PASSIVELY."""
         return ConsumeType.PASSIVELY
 
     def client_rebalance(self, topic: str) -> bool:
-        """Return False for a concurrent clustering consumer that is set to leave it to brokers,
-        where they can.
+        """Return False for a concurrent clustering consumer that leaves the allocation to brokers,
+        if they support it.
         """
         consumer = self._consumer
         broadcasts = self.message_model is MessageModel.BROADCASTING
@@ -231,15 +231,15 @@ class RebalancePush(RebalanceImpl):
     def message_queue_changed(
         self, topic: str, mq_all: Queues | None, mq_divided: Queues
     ) -> Steps[None]:
-        """Make the subscription newer, share out thresholds, send heartbeats to every broker, then
-        call the user's listener.
+        """Raise the version of the subscription, divide thresholds, send heartbeats to every broker,
+        then call the user's listener.
 
         Raises
         ------
         KeyError
-            The topic is not subscribed to any longer; Java throws ``NullPointerException``.
+            The topic is no longer subscribed; Java throws ``NullPointerException``.
         Exception
-            Whatever the listener raises.
+            Any error of the listener.
         """
         factory = self.client_factory
         subscription = self.subscription_inner[topic]
@@ -255,8 +255,8 @@ class RebalancePush(RebalanceImpl):
     def remove_unnecessary_message_queue(
         self, queue: MessageQueue, process_queue: ProcessQueue
     ) -> Steps[bool]:
-        """Store the offset and forget it; an ordered queue of a clustering group is unlocked too,
-        if it is not consumed now.
+        """Store the offset and remove it from memory; an ordered queue of a clustering group is also
+        unlocked, unless it is being consumed.
         """
         store = self._consumer.offset_store
         yield from store.persist(queue)
@@ -268,10 +268,10 @@ class RebalancePush(RebalanceImpl):
         return (yield from self._remove_and_unlock(queue, process_queue))
 
     def take_consume_lock(self, process_queue: ProcessQueue, wait: int) -> Steps[bool]:
-        """Return whether the consume lock of a dropped queue can be had within ``wait``
+        """Return whether the consume lock of a dropped queue can be acquired within ``wait``
         milliseconds.
 
-        Where messages are consumed in real time, this waits; see `ProcessQueue.takes_consume_lock`.
+        If messages are consumed in real time, this waits; see `ProcessQueue.takes_consume_lock`.
         """
         return nothing(process_queue.takes_consume_lock(self.client_factory.clock.now(), wait))
 
@@ -327,11 +327,11 @@ class RebalancePush(RebalanceImpl):
     # --- Coming ---
 
     def remove_dirty_offset(self, queue: MessageQueue) -> None:
-        """Forget what memory holds of it."""
+        """Remove the offset from memory."""
         self._consumer.offset_store.remove_offset(queue)
 
     def compute_pull_from_where_with_exception(self, queue: MessageQueue) -> Steps[int]:
-        """Return the stored offset, or what the group wishes where there is none.
+        """Return the stored offset, or the first offset that the group is set to if there is none.
 
         Raises
         ------
@@ -339,7 +339,7 @@ class RebalancePush(RebalanceImpl):
             The store cannot be read (5.x; before, the answer is -1), or no broker gives a first
             offset.
         ValueError
-            The consume timestamp is not one.
+            The consume timestamp is invalid.
         """
         raises, where = (
             self.client_factory.profile.bad_offset_raises,
@@ -377,13 +377,13 @@ class RebalancePush(RebalanceImpl):
         return INIT_FROM_MIN if first else INIT_FROM_MAX
 
     def dispatch_pull_requests(self, requests: list[PullRequest], delay: int) -> None:
-        """Hand them to whoever reads; one that is not taken is logged, and its queue expires for
-        lack of pulls.
+        """Pass requests to the reader. A request that the reader rejects is logged, and its queue
+        expires for lack of pulls.
         """
         self._hand_over(self._consumer.dispatcher.pull_later, requests, delay)
 
     def dispatch_pop_requests(self, requests: list[PopRequest], delay: int) -> None:
-        """Hand them to whoever reads, as in `dispatch_pull_requests`."""
+        """Pass requests to the reader, like `dispatch_pull_requests`."""
         self._hand_over(self._consumer.dispatcher.pop_later, requests, delay)
 
     def _hand_over(
@@ -397,15 +397,15 @@ class RebalancePush(RebalanceImpl):
                 # The queue is in the table already: the pass must go on, so that brokers and the
                 # listener are notified.
                 log.warning(
-                    "nobody reads %s for %s", request.queue, self.consumer_group, exc_info=True
+                    "no reader took %s for %s", request.queue, self.consumer_group, exc_info=True
                 )
 
     def prepare_ordered_pull(self, request: PullRequest) -> Steps[bool]:
-        """Return True if an ordered queue may be pulled: only while locked, the first time from its
-        offset read again.
+        """Return True if an ordered queue may be pulled: only while locked, and the first time from
+        its offset read again.
 
-        Whoever pulls asks this before each pull of an ordered group and tries again later (1 s) if
-        not.
+        The reader calls this before each pull of an ordered group and tries again later (1 s) if
+        False.
         """
         if not request.process_queue.locked:
             return False

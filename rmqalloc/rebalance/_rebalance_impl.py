@@ -38,30 +38,30 @@ log = logging.getLogger(__name__)
 
 
 class RebalanceImpl(ABC):
-    """The queues of one consumer group in one client, and how they follow the strategy.
+    """The queues of one consumer group in one client, and their update by the strategy.
 
-    What asks a broker or name server is a generator of `Steps`. A client has one pass at a time.
-    While a pass waits for an answer these alone may touch its tables, each where Java has a lock or
-    a concurrent map for it: renewals of locks (marks of process queues), the end of the consumer
-    (all queues are dropped), offsets that are reset (`remove_process_queue`), a pause (a mark of
-    the consumer), subscriptions, and routes that arrive. A notice only asks for the next pass. So
-    whatever goes on after an answer looks at the table again before it changes it.
+    Methods that send requests are generators of `Steps`. A client runs one pass at a time. While a
+    pass waits for an answer, only these may change its tables, wherever Java has a lock or a
+    concurrent map for them: renewals of locks (marks of process queues), the end of the consumer
+    (all queues are dropped), reset offsets (`remove_process_queue`), a pause (a mark of the
+    consumer), subscriptions, and routes that arrive. A notice only requests the next pass. So code
+    that continues after an answer checks the table again before it changes it.
 
     Parameters
     ----------
     consumer_group : str
         Group.
     message_model : MessageModel
-        Whether clients divide queues or each take all.
+        Whether clients divide queues, or each client takes all queues.
     strategy : Strategy
-        How they divide them.
+        How clients divide queues.
 
     Attributes
     ----------
     process_queue_table : QueueTable of ProcessQueue
-        Queues that are pulled, and dropped ones that could not be removed yet.
+        Pulled queues, and dropped queues that could not be removed yet.
     pop_process_queue_table : QueueTable of PopProcessQueue
-        Queues that are popped.
+        Popped queues.
     topic_subscribe_info : dict of str to frozenset of MessageQueue
         Route view of each subscribed topic.
     subscription_inner : dict of str to SubscriptionData
@@ -91,7 +91,7 @@ class RebalanceImpl(ABC):
 
     @abstractmethod
     def consume_type(self) -> ConsumeType:
-        """Return how the consumer reads; queues of passive ones expire when they are not pulled."""
+        """Return how the consumer reads; queues of passive consumers expire when they are not pulled."""
 
     @abstractmethod
     def message_queue_changed(
@@ -103,20 +103,18 @@ class RebalanceImpl(ABC):
     def remove_unnecessary_message_queue(
         self, queue: MessageQueue, process_queue: ProcessQueue
     ) -> Steps[bool]:
-        """Store the offset of a dropped queue and let it go; False if it has to stay for now."""
+        """Store the offset of a dropped queue and release it; False if it has to stay for now."""
 
     @abstractmethod
     def remove_dirty_offset(self, queue: MessageQueue) -> None:
-        """Forget the offset that memory holds of a queue that is about to be taken."""
+        """Remove the offset of a queue from memory before the queue is taken."""
 
     @abstractmethod
     def compute_pull_from_where_with_exception(self, queue: MessageQueue) -> Steps[int]:
-        """Return the offset a new queue is read from; ClientError where Java throws
-        ``MQClientException``.
-        """
+        """Return the first offset of a new queue; ClientError where Java throws ``MQClientException``."""
 
     def compute_pull_from_where(self, queue: MessageQueue) -> Steps[int]:
-        """Return the same, with -1 for ClientError; other errors pass."""
+        """Return the same, with -1 for ClientError; further errors pass."""
         try:
             return (yield from self.compute_pull_from_where_with_exception(queue))
         except ClientError as error:
@@ -124,7 +122,7 @@ class RebalanceImpl(ABC):
             return -1
 
     def client_rebalance(self, topic: str) -> bool:
-        """Return True if the client allocates itself, rather than asking a broker to."""
+        """Return True if the client allocates by itself, False if a broker assigns its queues."""
         return True
 
     def consume_init_mode(self) -> int:
@@ -132,7 +130,7 @@ class RebalanceImpl(ABC):
         raise NotImplementedError("only push consumers pop")
 
     def create_process_queue(self) -> ProcessQueue:
-        """Return the state of a queue that is about to be taken."""
+        """Return the state of a queue before it is taken."""
         return ProcessQueue(self.client_factory.clock.now())
 
     def dispatch_pull_requests(self, requests: list[PullRequest], delay: int) -> None:  # noqa: B027 (most pull by themselves)
@@ -146,8 +144,8 @@ class RebalanceImpl(ABC):
     def do_rebalance(self, is_order: bool) -> Steps[bool]:
         """Run a pass over all subscribed topics.
 
-        A topic that fails does not keep the others from being done; a failed retry topic does not
-        even count.
+        A topic that fails does not prevent the remaining topics; a failed retry topic does not even
+        count.
 
         Parameters
         ----------
@@ -157,7 +155,7 @@ class RebalanceImpl(ABC):
         Returns
         -------
         bool
-            Whether every topic has what it should have, as far as this pass could know.
+            Whether every topic has its expected queues, as far as this pass could determine.
         """
         balanced = True
         for topic in list(self.subscription_inner):
@@ -432,34 +430,31 @@ class RebalanceImpl(ABC):
         return is_passive and process_queue.is_pull_expired(self.client_factory.clock.now())
 
     def truncate_message_queue_not_my_topic(self) -> None:
-        """Drop the queues of topics no longer subscribed to.
+        """Drop the queues of topics that are no longer subscribed.
 
-        Nothing is stored, unlocked or reported: the offset left over is forgotten, uncommitted,
-        when offsets are next stored, and the broker's lock of an ordered queue runs out.
+        Offsets are not stored, queues not unlocked and changes not reported: the remaining offset is
+        removed, uncommitted, when offsets are next stored, and the broker's lock of an ordered queue
+        expires.
         """
         self.process_queue_table.drop_topics_not_in(self.subscription_inner)
         self.pop_process_queue_table.drop_topics_not_in(self.subscription_inner)
 
     def remove_process_queue(self, queue: MessageQueue) -> Steps[None]:
-        """Take one queue out, stored and unlocked if that can be done now; for offsets that were
-        reset.
-        """
+        """Remove one queue, stored and unlocked if possible now; for reset offsets."""
         process_queue = self.process_queue_table.pop(queue, None)
         if process_queue is not None:
             process_queue.dropped = True
             yield from self.remove_unnecessary_message_queue(queue, process_queue)
 
     def destroy(self) -> None:
-        """Drop and forget every queue; storing and unlocking is the consumer's business, before
-        this.
-        """
+        """Drop and forget every queue; the consumer stores and unlocks them before."""
         self.process_queue_table.drop_topics_not_in(())
         self.pop_process_queue_table.drop_topics_not_in(())
 
     # --- Locks at brokers ---
 
     def lock(self, queue: MessageQueue) -> Steps[bool]:
-        """Lock one queue at its master; False if that is unknown, does not answer or says no."""
+        """Lock one queue at its master; False if the master is unknown, does not answer or refuses."""
         factory = self.client_factory
         master = factory.routes.master_of(factory.routes.broker_of(queue))
         locked = None if master is None else (yield from self._lock_batch(master, [queue]))
@@ -470,8 +465,8 @@ class RebalanceImpl(ABC):
         return locked is not None and queue in locked
 
     def lock_all(self) -> Steps[None]:
-        """Renew the locks of all queues, one request per broker; where nobody answers, queues stay
-        as they are and age.
+        """Renew the locks of all queues, one request per broker; without an answer, queues stay
+        unchanged and age.
         """
         for master, queues in self._queues_by_master():
             locked = yield from self._lock_batch(master, queues)
@@ -492,7 +487,7 @@ class RebalanceImpl(ABC):
             yield from self._unlock_batch(master, [queue], oneway)
 
     def unlock_all(self, oneway: bool) -> Steps[None]:
-        """Unlock all queues, one request per broker; those of a broker that answers count as not
+        """Unlock all queues, one request per broker; queues of a broker that answers count as not
         locked.
         """
         for master, queues in self._queues_by_master():

@@ -14,9 +14,9 @@ INIT_FROM_MAX = 1
 
 @dataclass(slots=True, eq=False)
 class PullRequest:
-    """Pull a queue from an offset on, again and again, until its process queue is dropped.
+    """Pull a queue from an offset on, repeatedly, until its process queue is dropped.
 
-    ``previously_locked`` says that an ordered queue has been pulled under its lock; see
+    ``previously_locked`` states that an ordered queue has been pulled under its lock; see
     `RebalancePush.prepare_ordered_pull`.
     """
 
@@ -29,8 +29,8 @@ class PullRequest:
 
 @dataclass(slots=True, eq=False)
 class PopRequest:
-    """Pop a queue, again and again, until its process queue is dropped; a new group begins as
-    ``init_mode`` says.
+    """Pop a queue repeatedly until its process queue is dropped; ``init_mode`` sets the beginning of
+    a new group.
 
     ``init_mode`` is `INIT_FROM_MIN` for groups that consume from the first offset, else
     `INIT_FROM_MAX`.

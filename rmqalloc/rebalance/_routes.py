@@ -16,11 +16,10 @@ from rmqalloc.remoting.bodies import (
 
 
 def subscribe_view(topic: str, route: TopicRouteData) -> frozenset[MessageQueue]:
-    """Return the queues that a consumer divides: those of readable brokers, or the logical ones of
+    """Return the queues that a consumer divides: queues of readable brokers, or the logical queues of
     a static topic.
 
-    The number of write queues, the right to write, a missing master and the order configuration
-    play no part.
+    Write queues, write permission, a missing master and the order configuration have no effect.
 
     Notes
     -----
@@ -39,11 +38,11 @@ def subscribe_view(topic: str, route: TopicRouteData) -> frozenset[MessageQueue]
 
 
 def static_endpoints(topic: str, route: TopicRouteData) -> dict[MessageQueue, str]:
-    """Return the physical broker of every logical queue of a static topic; nothing for other
+    """Return the physical broker of every logical queue of a static topic; nothing for normal
     topics.
 
-    Ids without a broker are there too, on ``__syslo__none__``. Of two brokers that hold one queue
-    the newer epoch counts.
+    Ids without a broker are included, on ``__syslo__none__``. Of two brokers with one queue, the
+    broker with the newer epoch counts.
 
     Notes
     -----
@@ -78,7 +77,7 @@ def logical_broker_name(scope: str) -> str:
 
 
 class RouteViews:
-    """Views of routes, each made once for all clients that share this object.
+    """Views of routes, each created once for all clients that share this object.
 
     Examples
     --------
@@ -101,13 +100,13 @@ class RouteViews:
 
 
 class RouteTable:
-    """Routes of topics and addresses of brokers, as one client knows them.
+    """Routes of topics and addresses of brokers of one client.
 
     Attributes
     ----------
     broker_addresses : dict of str to mapping of int to str
-        Addresses of each broker name by broker id; the last route that changed and names the broker
-        says which.
+        Addresses of each broker name by broker id, from the last changed route that names the
+        broker.
 
     Notes
     -----
@@ -123,13 +122,13 @@ class RouteTable:
         self._endpoints: dict[str, dict[MessageQueue, str]] = {}
 
     def begin(self) -> int:
-        """Return the number of a request for a route that begins now, for `is_overtaken`."""
+        """Return a number for a route request that begins now, for `is_overtaken`."""
         self._n_asked += 1
         return self._n_asked
 
     def is_overtaken(self, topic: str, number: int) -> bool:
-        """Return True if the answer to a later request for the same route has come before, so that
-        this one is old.
+        """Return True if the answer to a later request for the same route has arrived before, so that
+        this answer is old.
         """
         overtaken = number < self._heard.get(topic, 0)
         if not overtaken:
@@ -137,12 +136,12 @@ class RouteTable:
         return overtaken
 
     def has_changed(self, topic: str, route: TopicRouteData) -> bool:
-        """Return True if a route differs from the one kept, the order of its entries aside."""
+        """Return True if a route differs from the stored route, apart from the order of its entries."""
         old = self._routes.get(topic)
         return old is None or (old is not route and _ordered(old) != _ordered(route))
 
     def put(self, topic: str, route: TopicRouteData) -> None:
-        """Keep a route and the addresses it holds."""
+        """Store a route and its addresses."""
         for broker in route.broker_datas:
             self.broker_addresses[broker.broker_name] = broker.addresses
         endpoints = static_endpoints(topic, route)
@@ -151,7 +150,7 @@ class RouteTable:
         self._routes[topic] = route
 
     def forget_offline_brokers(self) -> None:
-        """Drop the addresses that no route names any longer."""
+        """Drop the addresses that are no longer in any route."""
         named: set[str] = set()
         for route in self._routes.values():
             for broker in route.broker_datas:
@@ -164,16 +163,14 @@ class RouteTable:
                 del self.broker_addresses[name]
 
     def addresses(self) -> Iterator[str]:
-        """Yield every address of every broker, masters and slaves; of brokers to come as it is by
-        then, as in Java.
+        """Yield every address of every broker, masters and slaves; brokers added meanwhile are
+        included, as in Java.
         """
         for name in list(self.broker_addresses):
             yield from list(self.broker_addresses.get(name, {}).values())
 
     def broker_of(self, queue: MessageQueue) -> str | None:
-        """Return the physical broker of a queue; None for a logical queue that its topic does not
-        have.
-        """
+        """Return the physical broker of a queue; None for a logical queue outside its topic."""
         endpoints = self._endpoints.get(queue.topic)
         return endpoints.get(queue) if endpoints else queue.broker_name
 

@@ -12,20 +12,20 @@ from rmqalloc.remoting.clock import REBALANCE, Clock, Timer
 
 
 class RebalanceService:
-    """The loop of passes of one client, as a chain of clock.
+    """The loop of passes of one client, as a chain of timers.
 
-    Wakeups are a flag: several before a pass are one, one during a pass makes the next turn follow
-    at once, and one within ``profile.min_interval`` of the last pass is deferred to its end. So a
-    client does nothing in its first second.
+    Wakeups are a flag. Several wakeups before a pass count as one, a wakeup during a pass makes the
+    next pass follow at once, and a wakeup within ``profile.min_interval`` of the last pass is
+    deferred to the end of this time. So a client does nothing in its first second.
 
     Parameters
     ----------
     clock : Clock
-        Time and clock.
+        Time and timers.
     lane : Lane
         Where passes run, one at a time.
     do_rebalance : callable
-        Steps of one pass; False when something is left undone. They must not raise.
+        Steps of one pass; return False if work is left undone. They must not raise.
     profile : Profile
         Its ``min_interval`` and ``retry_interval``.
     wait_interval : int
@@ -63,7 +63,7 @@ class RebalanceService:
         self._wait(self._wait_interval)
 
     def wakeup(self) -> None:
-        """Ask for a turn now; before `start` and during a pass it is kept for the next wait."""
+        """Request a pass now; before `start` and during a pass it is kept for the next wait."""
         if self._notified:
             return
         self._notified = True
@@ -104,12 +104,12 @@ class RebalanceService:
 
 @dataclass(frozen=True, slots=True)
 class Intervals:
-    """How often a client does what, in milliseconds.
+    """Intervals of the periodic work of a client, in milliseconds.
 
     Attributes
     ----------
     rebalance : int
-        Passes that leave nothing undone (``rocketmq.client.rebalance.waitInterval``).
+        Between passes that leave nothing undone (``rocketmq.client.rebalance.waitInterval``).
     route_poll : int
         Routes, first after 10 ms (``pollNameServerInterval``).
     heartbeat : int

@@ -18,25 +18,25 @@ Result = TypeVar("Result")
 
 log = logging.getLogger(__name__)
 
-_CLOSED = "this clock is closed; nothing can be called on it any longer"
+_CLOSED = "this clock is closed and takes no further calls"
 
 
 class FixedRate:
-    """An action that is called again and again until it is cancelled; its errors are logged and
-    change nothing.
+    """An action that is called repeatedly until it is cancelled; its errors are logged and change
+    nothing.
 
     Parameters
     ----------
     clock : Clock
-        Whose timers to use.
+        Its timers are used.
     first : int
         Milliseconds to the first call.
     period : int
         Milliseconds between calls; a late call does not delay those after it.
     action : callable
-        What to call; with a lane, what gives the steps to be done in it.
+        The action; with a lane, a function that returns the steps for the lane.
     lane : Lane, optional
-        Where it is done. The next call is not before it has ended.
+        Lane of the action. The next call waits for the end of the previous one.
 
     Notes
     -----
@@ -108,11 +108,11 @@ class _Entry:
 
 
 class SystemClock:
-    """The time of day, and one thread on which all actions run, one after the other.
+    """The time of day, and one thread that runs all actions in turn.
 
-    The time is that of its making, carried on by a clock that never jumps, so that timers keep
-    their distance. Java spreads a client over several threads; here whatever waits (a request
-    without an answer) delays all else on the clock. Use it as a context manager, or `close` it.
+    The time is taken once and continued by a clock that never jumps, so that timers keep their
+    distance. Java spreads a client over several threads; here a waiting action (such as a request
+    without an answer) delays all further actions. Use it as a context manager, or `close` it.
 
     Examples
     --------
@@ -145,7 +145,7 @@ class SystemClock:
         Raises
         ------
         RuntimeError
-            The clock is closed, or was before it came to this.
+            The clock is closed, or was closed before the call.
         """
         if threading.current_thread() is self._thread:
             return action()
@@ -157,7 +157,7 @@ class SystemClock:
             raise RuntimeError(_CLOSED) from None
 
     def close(self) -> None:
-        """Wait for the action at work, if any, and drop all others."""
+        """Wait for the running action, if any, and drop all waiting actions."""
         with self._changed:
             self._closed = True
             self._changed.notify()

@@ -1,4 +1,4 @@
-"""The question a rebalance puts to a strategy, as a function that others may answer with less work."""
+"""The call of a strategy in a rebalance, as a function that can be replaced by a faster one."""
 
 from collections.abc import Callable, Collection, Sequence
 from typing import Any
@@ -12,15 +12,15 @@ Allocate = Callable[
 ]
 """``allocate(strategy, consumer_group, current_cid, mq_all, cid_all)``: queues of one client, of unsorted lists.
 
-``mq_all`` is the client's route view, a frozenset that clients with one `RouteViews` share; ``cid_all`` is what the broker
-said. Clients with equal views may so be answered from one allocation of the whole group. It raises `UnsortableError` where the
-lists have no order, and whatever the strategy raises.
+``mq_all`` is the client's route view, a frozenset that clients with one `RouteViews` share; ``cid_all`` is the broker's
+answer. So clients with equal views can be served from one allocation of the whole group. It raises `UnsortableError` if the
+lists have no order, and any error of the strategy.
 """
 
 
 class UnsortableError(Error):
-    """Queues or client ids have no order, so no strategy was asked; Java fails the whole topic's
-    pass there.
+    """Queues or client ids have no order, so no strategy was called; Java fails the whole topic's
+    pass.
     """
 
 
@@ -31,14 +31,14 @@ def sorted_allocate(
     mq_all: Collection[MessageQueue],
     cid_all: Sequence[str],
 ) -> Sequence[Any] | None:
-    """Sort both lists in Java's order and ask the strategy for one client; see `Allocate`.
+    """Sort both lists in Java's order and call the strategy for one client; see `Allocate`.
 
     Raises
     ------
     UnsortableError
         A client id is null, or one of several queues has a null topic or broker name.
     ValueError, TypeError
-        What the strategy raises.
+        The strategy raises it.
 
     Examples
     --------

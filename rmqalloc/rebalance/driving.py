@@ -1,13 +1,13 @@
-"""How a client waits without holding anything back: its work as steps that yield requests, and
-drivers that answer them.
+"""Waiting of a client without blocking: its work as steps that yield requests, and drivers that
+answer them.
 
 Java spreads a client over threads, each of which blocks in its requests. Here the same work is a
-generator (`Steps`) that yields a `Request` where Java would block, and goes on with its answer, or
-with its error where none came. What was one of Java's threads is a `Lane`: it does one thing after
-another, each to its end, and no lane waits for another one.
+generator (`Steps`) that yields a `Request` where Java would block, and continues with its answer, or
+with its error if there is no answer. Each of Java's threads is a `Lane`: it does one thing after
+another, each to its end, and no lane waits for another lane.
 
-Three drivers take steps to their end: `BlockingDriver` over a `Remoting` whose requests block (in
-virtual time such a request spends its time on the clock), `VirtualDriver` for answers that come
+Three drivers run steps to their end: `BlockingDriver` over a `Remoting` whose requests block (in
+virtual time such a request spends its time on the clock), `VirtualDriver` for answers that arrive
 while time passes, and the asyncio driver of `rmqalloc.client`.
 """
 
@@ -28,7 +28,7 @@ log = logging.getLogger(__name__)
 
 
 class Request(NamedTuple):
-    """One question to a name server or broker.
+    """One request to a name server or broker.
 
     Attributes
     ----------
@@ -43,12 +43,12 @@ class Request(NamedTuple):
 
     @property
     def address(self) -> str | None:
-        """Return the broker that is asked, None for a name server."""
+        """Return the broker of the request, None for a name server."""
         return None if self.method == "topic_route" else self.arguments[0]
 
 
 Steps = Generator[Request, Any, T]
-"""Work that yields requests, is sent their answers, and returns a result; a request that fails is thrown in as its error."""
+"""Work that yields requests, receives their answers, and returns a result; the error of a failed request is thrown in."""
 
 Done = Callable[[Any, BaseException | None], None]
 """``done(result, error)``: steps have ended, with a result or with the error that they raised."""
@@ -68,7 +68,7 @@ def nothing(result: T) -> Steps[T]:
 
 @runtime_checkable
 class Driver(Protocol):
-    """Takes steps to their end."""
+    """Runs steps to their end."""
 
     def drive(self, steps: Steps[Any], done: Done) -> None:
         """Send each request of ``steps``, answer it, and call ``done`` once, when they have ended.
@@ -79,7 +79,7 @@ class Driver(Protocol):
 
 
 class BlockingDriver:
-    """Drives steps by ports that block: `drive` returns when they have ended.
+    """Runs steps by blocking ports: `drive` returns when they have ended.
 
     Parameters
     ----------
@@ -102,7 +102,7 @@ class BlockingDriver:
         self.remoting = remoting
 
     def drive(self, steps: Steps[Any], done: Done) -> None:
-        """Take steps to their end, then call ``done``."""
+        """Run steps to their end, then call ``done``."""
         try:
             result = self.finish(steps)
         except Exception as error:
@@ -111,7 +111,7 @@ class BlockingDriver:
             done(result, None)
 
     def finish(self, steps: Steps[T]) -> T:
-        """Take steps to their end and return their result, or raise their error."""
+        """Run steps to their end and return their result, or raise their error."""
         remoting = self.remoting
         try:
             method, arguments = next(steps)
@@ -127,14 +127,13 @@ class BlockingDriver:
 
 
 class VirtualDriver:
-    """Drives steps by answers that are given when somebody likes: in virtual time, or as a script
-    releases them.
+    """Runs steps by answers that are given at any time: in virtual time, or released by a script.
 
     Parameters
     ----------
     begin : callable
-        ``begin(request, answered)`` begins a request; ``answered(answer, error)`` is to be called
-        once, then or later.
+        ``begin(request, answered)`` begins a request; ``answered(answer, error)`` must be called
+        once, at once or later.
 
     Examples
     --------
@@ -154,7 +153,7 @@ class VirtualDriver:
         self._begin = begin
 
     def drive(self, steps: Steps[Any], done: Done) -> None:
-        """Take steps to their first request; the answers take them further."""
+        """Run steps to their first request; the answers continue them."""
         self._go_on(steps, done, None, None)
 
     def _go_on(
@@ -172,18 +171,17 @@ class VirtualDriver:
 
 
 class Lane:
-    """One of Java's threads of a client: what it is given it does one after the other, what was due
-    first first.
+    """One of Java's threads of a client: it runs its work in turn, in the order of due times.
 
     Parameters
     ----------
     driver : Driver
-        Takes what it does to its end.
+        Runs its steps to their end.
 
     Attributes
     ----------
     is_busy : bool
-        Something is at work in it.
+        Work is running in it.
 
     Examples
     --------
@@ -202,8 +200,8 @@ class Lane:
         self.is_busy = False
 
     def do(self, steps: Steps[Any], done: Done, due: int = 0) -> None:
-        """Do this when its turn comes, then call ``done``; of what waits, that with the earliest
-        ``due`` (ms) comes first.
+        """Run work in turn, then call ``done``; waiting work with the earliest ``due`` (ms) runs
+        first.
         """
         if self.is_busy or self._goes_on or self._waiting:
             heapq.heappush(self._waiting, (due, next(self._order), steps, done))
@@ -219,11 +217,11 @@ class Lane:
 
     @property
     def is_waited_for(self) -> bool:
-        """Return True if something waits for its turn."""
+        """Return True if work waits in it."""
         return bool(self._waiting)
 
     def forget_waiting(self) -> None:
-        """Drop what has not begun; ``done`` of it is never called."""
+        """Drop work that has not begun; its ``done`` is never called."""
         self._waiting.clear()
 
     def _next(self) -> None:
@@ -257,8 +255,8 @@ def _nobody_waits(_result: Any, _error: BaseException | None) -> None:
 
 
 def level_of(error: BaseException) -> int:
-    """Return how important an error is to the log of a client: whoever answers its requests knows
-    already that a server does not answer.
+    """Return the log level of an error of a client: lower if a server does not answer, which the
+    transport has logged already.
 
     Examples
     --------
@@ -269,7 +267,7 @@ def level_of(error: BaseException) -> int:
 
 
 def logged(what: str) -> Done:
-    """Return a ``done`` for work that nobody waits for: its error is logged."""
+    """Return a ``done`` for work without a waiting caller: its error is logged."""
 
     def done(_result: Any, error: BaseException | None) -> None:
         if error is not None:

@@ -1,4 +1,4 @@
-"""How far a group has consumed each queue: in memory, and at the brokers or in a file."""
+"""Consumer offsets of a group: in memory, and at the brokers or in a file."""
 
 from __future__ import annotations
 
@@ -56,10 +56,10 @@ class OffsetStore(ABC):
         self._frozen: set[MessageQueue] = set()
 
     def load(self) -> None:  # noqa: B027 (only files are loaded)
-        """Take what was stored into memory."""
+        """Read the stored offsets into memory."""
 
     def update_offset(self, queue: MessageQueue | None, offset: int, increase_only: bool) -> None:
-        """Set an offset, or raise it only; nothing once it is frozen."""
+        """Set an offset, or only raise it; nothing once it is frozen."""
         if queue is None or queue in self._frozen:
             return
         self._offsets[queue] = (
@@ -67,22 +67,20 @@ class OffsetStore(ABC):
         )
 
     def update_and_freeze_offset(self, queue: MessageQueue | None, offset: int) -> None:
-        """Set an offset that was reset; later updates are passed over until it is removed (before
-        5.2: taken).
-        """
+        """Set a reset offset; later updates are ignored until it is removed (before 5.2: accepted)."""
         if queue is not None:
             self._offsets[queue] = offset
             if self._factory.profile.freezes_offsets:
                 self._frozen.add(queue)
 
     def remove_offset(self, queue: MessageQueue | None) -> None:
-        """Forget an offset; what is stored stays."""
+        """Remove an offset from memory; the stored offset stays."""
         if queue is not None:
             self._offsets.pop(queue, None)
             self._frozen.discard(queue)
 
     def offsets(self, topic: str | None = None) -> dict[MessageQueue, int]:
-        """Return what memory holds, of one topic or of all."""
+        """Return the offsets in memory, of one topic or of all."""
         return {
             queue: offset
             for queue, offset in self._offsets.items()
@@ -90,24 +88,23 @@ class OffsetStore(ABC):
         }
 
     def memory_offset(self, queue: MessageQueue) -> int:
-        """Return what memory holds of one queue, -1 for nothing."""
+        """Return the offset of one queue in memory, -1 if there is none."""
         return self._offsets.get(queue, NOT_FOUND)
 
     def read_offset(self, queue: MessageQueue | None, where: ReadOffsetType) -> Steps[int]:
-        """Return an offset, or a number below zero that says why there is none.
+        """Return an offset, or a number below zero for the reason why there is none.
 
         Parameters
         ----------
         queue : MessageQueue or None
             Queue.
         where : ReadOffsetType
-            What is read from the store is put into memory, over what was there unless that is
-            frozen.
+            An offset read from the store replaces the offset in memory, unless that is frozen.
 
         Returns
         -------
         int
-            -1 if there is none; see the stores for their other answers.
+            -1 if there is none; see the stores for further values.
         """
         if queue is None:
             return nothing(self._answer_to_no_queue())
@@ -129,7 +126,7 @@ class OffsetStore(ABC):
 
     @abstractmethod
     def persist(self, queue: MessageQueue) -> Steps[None]:
-        """Store the offset of one queue, if memory holds one; errors are logged."""
+        """Store the offset of one queue, if it is in memory; errors are logged."""
 
     @abstractmethod
     def persist_all(self, queues: Collection[MessageQueue]) -> Steps[None]:
@@ -137,11 +134,11 @@ class OffsetStore(ABC):
 
 
 class RemoteOffsetStore(OffsetStore):
-    """Offsets kept at the brokers, for groups that divide queues.
+    """Offsets stored at the brokers, for groups that divide queues.
 
-    `read_offset` answers -2 if the broker is unknown or fails, and -3 to no queue (4.9: -1).
-    Storing is one-way and nothing waits for it: who takes a queue over may read an older offset,
-    and so consume twice, but never skips.
+    `read_offset` returns -2 if the broker is unknown or fails, and -3 without a queue (4.9: -1).
+    Storing is one-way and is not confirmed: the next owner of a queue may read an older offset, and
+    so consume messages twice, but never skips any.
 
     Notes
     -----
@@ -173,7 +170,7 @@ class RemoteOffsetStore(OffsetStore):
         return offset
 
     def persist(self, queue: MessageQueue) -> Steps[None]:
-        """Send the offset of one queue to its broker, if memory holds one; errors are logged."""
+        """Send the offset of one queue to its broker, if it is in memory; errors are logged."""
         offset = self._offsets.get(queue)
         if offset is None:
             return
@@ -194,8 +191,8 @@ class RemoteOffsetStore(OffsetStore):
             )
 
     def persist_all(self, queues: Collection[MessageQueue]) -> Steps[None]:
-        """Send the offsets of these queues, and forget all others without sending them; nothing if
-        there are none.
+        """Send the offsets of these queues, and remove all further offsets without sending them;
+        nothing if there are none.
         """
         if not queues:
             return
@@ -218,12 +215,12 @@ class RemoteOffsetStore(OffsetStore):
         yield from self._factory.update_topic_route(queue.topic)
         address = self._known_address(queue, master_first=False)
         if address is None:
-            raise ClientError(f"broker {queue.broker_name!r} of {queue} is not known")
+            raise ClientError(f"broker {queue.broker_name!r} of {queue} is unknown")
         return address
 
 
 class LocalOffsetStore(OffsetStore):
-    """Offsets kept in a file, for groups whose clients each read all.
+    """Offsets stored in a file, for groups whose clients each read all queues.
 
     Notes
     -----
@@ -239,9 +236,7 @@ class LocalOffsetStore(OffsetStore):
         return NOT_FOUND
 
     def load(self) -> None:
-        """Take what the file holds into memory; OffsetFileError if neither it nor its backup can be
-        read.
-        """
+        """Read the file into memory; OffsetFileError if neither it nor its backup can be read."""
         self._offsets.update(read_offsets(self.path))
 
     def _read_store(self, queue: MessageQueue) -> Steps[int]:
@@ -255,15 +250,13 @@ class LocalOffsetStore(OffsetStore):
         return nothing(offset)
 
     def persist(self, queue: MessageQueue) -> Steps[None]:
-        """Merge the offset of one queue into the file, if memory holds one; errors are logged."""
+        """Merge the offset of one queue into the file, if it is in memory; errors are logged."""
         if queue in self._offsets:
             self._write([queue])
         return nothing(None)
 
     def persist_all(self, queues: Collection[MessageQueue]) -> Steps[None]:
-        """Merge the offsets of these queues into the file, and forget nothing; nothing if there are
-        none.
-        """
+        """Merge the offsets of these queues into the file, and remove none; nothing if there are none."""
         if queues:
             self._write(queues)
         return nothing(None)

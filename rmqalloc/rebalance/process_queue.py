@@ -1,39 +1,39 @@
-"""What a client knows of one queue that it consumes."""
+"""A client's state of one queue that it consumes."""
 
 PULL_MAX_IDLE = 120_000
-"""A queue not pulled for longer (ms) is taken for stuck; ``rocketmq.client.pull.pullMaxIdleTime``."""
+"""A queue not pulled for longer (ms) counts as stuck; ``rocketmq.client.pull.pullMaxIdleTime``."""
 
 LOCK_MAX_LIVE = 30_000
-"""A broker's lock not renewed for longer (ms) is taken for lost; ``rocketmq.client.rebalance.lockMaxLiveTime``."""
+"""A broker's lock not renewed for longer (ms) counts as lost; ``rocketmq.client.rebalance.lockMaxLiveTime``."""
 
 
 class ProcessQueue:
-    """A client's side of one queue: whether it still counts, when it was pulled and locked, what
-    waits in it.
+    """A client's side of one queue: whether it is still owned, when it was pulled and locked, and its
+    waiting messages.
 
-    Times are milliseconds since the epoch, as `rmqalloc.remoting.clock.Clock` gives them.
+    Times are milliseconds since the epoch, as `rmqalloc.remoting.clock.Clock` returns them.
 
     Parameters
     ----------
     now : int
-        Time of creation, which all its times begin with.
+        Time of creation, the initial value of all its times.
 
     Attributes
     ----------
     dropped : bool
-        The queue is no longer this client's: whoever works on it stops.
+        The client no longer owns the queue: work on it stops.
     locked : bool
-        The broker's lock is held. Every new queue says so, whether or not its group consumes in
+        The broker's lock is held. True for every new queue, whether or not its group consumes in
         order.
     pulling : bool
-        A loop of pulls is at work, so the queue cannot be idle. For whoever runs pulls without
-        reporting each one.
+        A loop of pulls is running, so the queue cannot be idle. For readers that do not report
+        each pull.
     last_pull_timestamp, last_lock_timestamp : int
         When it was last pulled and last locked.
     try_unlock_times : int
         Removals that failed because messages were being consumed.
     n_messages, n_bytes : int
-        Messages that were pulled and are not consumed yet.
+        Pulled messages that are not yet consumed.
 
     Notes
     -----
@@ -82,12 +82,12 @@ class ProcessQueue:
         return now - self.last_lock_timestamp > LOCK_MAX_LIVE
 
     def add_messages(self, n_messages: int, n_bytes: int) -> None:
-        """Count messages that were pulled."""
+        """Count pulled messages."""
         self.n_messages += n_messages
         self.n_bytes += n_bytes
 
     def remove_messages(self, n_messages: int, n_bytes: int) -> None:
-        """Count messages that were consumed; an empty queue has no bytes, whatever was reported."""
+        """Count consumed messages; an empty queue has no bytes, whatever was reported."""
         self.n_messages -= n_messages
         self.n_bytes = self.n_bytes - n_bytes if self.n_messages else 0
 
@@ -103,10 +103,10 @@ class ProcessQueue:
         self._consuming = False
 
     def takes_consume_lock(self, now: int, wait: int) -> bool:
-        """Return True if the consume lock can be had within ``wait`` milliseconds.
+        """Return True if the consume lock can be acquired within ``wait`` milliseconds.
 
-        Time does not pass here: an end of consuming that is known to come in time counts as having
-        come, an unknown one as coming too late.
+        Time does not pass here: consuming that is known to end in time counts as ended, consuming with
+        an unknown end as too late.
         """
         if not self._consuming:
             return True
@@ -123,7 +123,7 @@ class PopProcessQueue:
     last_pop_timestamp : int
         When it was last popped, in milliseconds since the epoch.
     n_unacknowledged : int
-        Messages that were popped and are not acknowledged yet.
+        Popped messages that are not yet acknowledged.
 
     Notes
     -----

@@ -1,4 +1,4 @@
-"""Queues and what a client knows of each, found by queue and by topic."""
+"""Queues with a client's state of each, by queue and by topic."""
 
 from collections.abc import Container, Iterable, Iterator, Mapping, MutableMapping
 from typing import TypeVar
@@ -10,8 +10,8 @@ AnyProcessQueue = TypeVar("AnyProcessQueue", ProcessQueue, PopProcessQueue)
 
 
 class QueueTable(MutableMapping[MessageQueue, AnyProcessQueue]):
-    """Process queues by queue; it also knows those of each topic, so that a pass over a topic reads
-    its own only.
+    """Process queues by queue, with an index by topic, so that a pass over a topic reads only its own
+    queues.
 
     Examples
     --------
@@ -45,13 +45,13 @@ class QueueTable(MutableMapping[MessageQueue, AnyProcessQueue]):
         return queue in self._queues
 
     def lacks(self, queues: Iterable[MessageQueue]) -> list[MessageQueue]:
-        """Return those of some queues that are not in it."""
+        """Return those of some queues that are missing in the table."""
         known = self._queues
         return [queue for queue in queues if queue not in known]
 
     def setdefault(self, queue: MessageQueue, process_queue: AnyProcessQueue) -> AnyProcessQueue:
-        """Return the value of a queue, added where there is none, without the error of other
-        mappings in between.
+        """Return the value of a queue; add it if it is missing. Unlike in other mappings, no error is
+        raised and caught meanwhile.
         """
         known = self._queues.get(queue)
         if known is None:
@@ -66,12 +66,12 @@ class QueueTable(MutableMapping[MessageQueue, AnyProcessQueue]):
         return len(self._queues)
 
     def copied(self) -> dict[MessageQueue, AnyProcessQueue]:
-        """Return a copy as of one moment, also to another thread than the one that changes it."""
+        """Return a copy as of one moment, even in a thread other than the one that changes it."""
         return self._queues.copy()
 
     def of_topic(self, topic: str) -> Mapping[MessageQueue, AnyProcessQueue]:
-        """Return the queues of one topic: a view, to be copied by code that changes the table while
-        reading it.
+        """Return the queues of one topic: a view, which code that changes the table meanwhile has to
+        copy.
         """
         return self._by_topic.get(topic, {})
 

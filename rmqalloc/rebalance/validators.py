@@ -1,7 +1,6 @@
-"""What is wrong with the names and limits of a consumer, said once for whoever refuses them, when
-the consumer is made or when it starts.
+"""Checks of the names and limits of a consumer, when it is created or when it starts.
 
-Each function returns the sentence of an error, or None where nothing is wrong.
+Each function returns the sentence of an error, or None if there is no error.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ MOST = {
     "pull_threshold_size_for_queue": 1_024,
     "pull_threshold_size_for_topic": 102_400,
 }
-"""Greatest values of limits on what waits in a client."""
+"""Maximum values of limits on waiting messages in a client."""
 
 EXPRESSION_TYPES = ("TAG", "SQL92")
 _NAME = re.compile(r"[%|a-zA-Z0-9_-]+")
@@ -34,8 +33,8 @@ _OF_GROUPS = ("%RETRY%", "%DLQ%")
 
 
 def wrong_group(group: str, longest: int) -> str | None:
-    """Return what is wrong with the name of a consumer group, as ``Validators.checkGroup`` does,
-    besides that the default name stands for none.
+    """Return the error in the name of a consumer group, as ``Validators.checkGroup`` finds it; also
+    for the default name, which means no group.
 
     Examples
     --------
@@ -48,13 +47,13 @@ def wrong_group(group: str, longest: int) -> str | None:
     if (wrong := _wrong_name("a consumer group", group, longest)) is not None:
         return wrong
     if group == DEFAULT_CONSUMER_GROUP:
-        return f"a consumer group has a name of its own, got {group}, which stands for none"
+        return f"a consumer group needs a name of its own, got {group}, which means no group"
     return None
 
 
 def wrong_topic(topic: str) -> str | None:
-    """Return what is wrong with the name of a topic to subscribe to, as ``TopicValidator`` does,
-    besides that brokers make topics after the model of one that has no messages.
+    """Return the error in the name of a topic to subscribe to, as ``TopicValidator`` finds it; also
+    for the topic that brokers copy for new topics, which has no messages.
 
     Examples
     --------
@@ -68,27 +67,27 @@ def wrong_topic(topic: str) -> str | None:
     if (wrong := _wrong_name("a topic", topic, longest)) is not None:
         return wrong
     if topic == TEMPLATE_TOPIC:
-        return f"brokers make topics after the model of {topic}; it has no messages"
+        return f"brokers copy {topic} for new topics; it has no messages to subscribe to"
     return None
 
 
 def wrong_limit(name: str, limit: int) -> str | None:
-    """Return what is wrong with one of the limits in `MOST`; those of topics may be -1.
+    """Return the error in one of the limits in `MOST`; limits of topics may be -1.
 
     Examples
     --------
     >>> wrong_limit("pull_threshold_for_topic", -1)
     >>> wrong_limit("pull_threshold_for_queue", -1)
-    'pull_threshold_for_queue goes from 1 to 65535, got -1'
+    'pull_threshold_for_queue must be from 1 to 65535, got -1'
     """
     is_unset = limit == UNLIMITED and name.endswith("_topic")
     if is_unset or 1 <= limit <= MOST[name]:
         return None
-    return f"{name} goes from 1 to {MOST[name]}, got {limit}"
+    return f"{name} must be from 1 to {MOST[name]}, got {limit}"
 
 
 def wrong_expression(topic: str, expression: str, expression_type: str) -> str | None:
-    """Return what is wrong with the expression of a subscription.
+    """Return the error in the expression of a subscription.
 
     Examples
     --------
@@ -96,14 +95,14 @@ def wrong_expression(topic: str, expression: str, expression_type: str) -> str |
     "an expression is of type TAG or SQL92, got 'SQL'"
     """
     if expression_type not in EXPRESSION_TYPES:
-        return f"an expression is of type TAG or SQL92, got {message(expression_type, 60)!r}"
+        return f"an expression must be of type TAG or SQL92, got {message(expression_type, 60)!r}"
     if expression_type == "SQL92" and not expression:
         return f"a subscription by SQL92 needs an expression, got {expression!r} for {message(topic, 60)}"
     return None
 
 
 def wrong_timestamp(text: str) -> str | None:
-    """Return what is wrong with a ``consume_timestamp``.
+    """Return the error in a ``consume_timestamp``.
 
     Examples
     --------
@@ -119,7 +118,7 @@ def wrong_timestamp(text: str) -> str | None:
 
 def _wrong_name(what: str, name: str, longest: int) -> str | None:
     if len(name) > longest:
-        return f"the name of {what} has at most {longest} characters, got {len(name)}: {message(name, 60)}"
+        return f"the name of {what} may have at most {longest} characters, got {len(name)}: {message(name, 60)}"
     if not _NAME.fullmatch(name):
-        return f"the name of {what} has letters, digits and %|_- only, got {message(name, 60)}"
+        return f"the name of {what} may have only letters, digits and %|_-, got {message(name, 60)}"
     return None

@@ -1,9 +1,9 @@
-"""RocketMQ's wire protocol: frames, connections, codes and bodies, and how releases of RocketMQ
-differ, as data.
+"""RocketMQ's wire protocol: frames, connections, codes and bodies, and the differences between
+releases of RocketMQ, as data.
 
-Bodies (routes, heartbeats, assignments, messages) and codes are what clients, brokers and name
-servers exchange, whether or not there is a network between them; frames, connections and
-credentials carry them over one. docs/authors/wire.md shows what the author of a client finds here.
+Bodies (routes, heartbeats, assignments, messages) and codes are the content that clients, brokers
+and name servers exchange, with or without a network. Frames, connections and credentials carry them
+over a network. docs/authors/wire.md is the guide for authors of clients.
 """
 
 from typing import TYPE_CHECKING

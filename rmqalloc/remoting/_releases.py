@@ -9,36 +9,36 @@ from rmqalloc.dataclass import dataclass
 
 @dataclass(frozen=True)
 class Profile:
-    """What a release does; the defaults are those of 5.5. Times are in milliseconds.
+    """Behaviour of a release; the defaults are those of 5.5. Times are in milliseconds.
 
-    Line numbers are those of the Java class in the release named.
+    Line numbers refer to the Java class in the named release.
 
     Attributes
     ----------
     name : str
         Release line, a key of `PROFILES`.
     returns_balanced : bool
-        A pass answers whether it is balanced (else it counts as balanced).
+        A pass returns whether it is balanced (else it counts as balanced).
     min_interval : int
-        Least time between two passes of a client's rebalance service; 0 for none.
+        Minimum time between two passes of a client's rebalance service; 0 for none.
     retry_interval : int or None
-        Wait after a pass that is not balanced; None for the usual one.
+        Wait after a pass that is not balanced; None for the usual wait.
     lock_retry_delay : int or None
-        Delay of the extra pass after a queue could not be locked; None for none.
+        Delay of the extra pass after a queue could not be locked; None for no extra pass.
     drops_before_removing : bool
-        All queues that a pass takes away are dropped before the first of them is removed (5.3.3
-        ``RebalanceImpl`` 433); else each is removed before the next is looked at (4.9.8, 342),
-        which sees what has passed while a removal waited.
+        All queues that a pass takes away are dropped before the first is removed (5.3.3
+        ``RebalanceImpl`` 433); else each queue is removed before the next is checked (4.9.8, 342),
+        so the check includes changes during the removal.
     dispatch_delay : int
         Delay of the first pull of a new process queue.
     ordered_lock_wait : int
         How long the removal of an ordered queue waits for its consume lock.
     removes_ordered_at_once : bool
-        An ordered queue whose consume lock was got is removed at once and, while messages wait in
-        it, unlocked only after ``late_unlock_delay`` (else removal and unlock are one, and forced
-        once the lock is older than that delay).
+        An ordered queue with an acquired consume lock is removed at once. If messages wait in it,
+        it is unlocked only after ``late_unlock_delay`` (else removal and unlock are one step, and
+        forced once the lock is older than that delay).
     late_unlock_delay : int
-        That later unlock, or the age of the lock from which the removal is forced.
+        Delay of the later unlock, or the age of the lock from which the removal is forced.
     locks_dropped : bool
         The periodic lock of all queues includes dropped ones.
     broadcasting_locks : bool
@@ -46,25 +46,25 @@ class Profile:
     tells_null_route : bool
         A topic without a route calls the listener with empty sets (else it only warns).
     swallows_offset_errors : bool
-        The local path takes a failed offset computation for -1 (else for a skipped queue; both
-        leave the queue out).
+        The local path treats a failed offset computation as -1 (else as a skipped queue; both omit
+        the queue).
     bad_offset_raises : bool
-        A stored offset below -1 is an error (else it is answered as -1, and an ordered queue is
-        pulled from it: 4.9.8 ``DefaultMQPushConsumerImpl`` 281).
+        A stored offset below -1 is an error (else it counts as -1, and an ordered queue is pulled
+        from it: 4.9.8 ``DefaultMQPushConsumerImpl`` 281).
     broker_error_is_no_offset : bool
-        Any answer of a broker but success counts as "no offset stored" (else only "not found"
+        Any answer of a broker except success counts as "no offset stored" (else only "not found"
         does).
     push_listener : bool
-        A push consumer's own listener hears of changed queues.
+        A push consumer's own listener is notified of changed queues.
     server_assignment : bool
         Brokers can assign queues, by PULL or POP.
     heartbeat_v2 : bool
-        Heartbeats can be a fingerprint.
+        Heartbeats can consist of a fingerprint.
     nano_time_names : bool
         A consumer without an instance name of its own is named by process id and nanoseconds
         (before 4.9.0: process id alone).
     freezes_offsets : bool
-        An offset that was reset takes no further updates.
+        A reset offset takes no further updates.
     merges_local_offsets : bool
         Local offsets are merged into their file (before 4.9.8 and 5.2.0 they replace it).
     broadcasting_is_not_told : bool
@@ -74,65 +74,67 @@ class Profile:
     channel_events_rebalance : bool
         A channel that becomes active again triggers a heartbeat and a pass.
     empty_view_is_missing : bool
-        A route without a readable queue counts as a missing one where queues are divided: the
-        listener gets empty sets, the pass is balanced (5.5.0 ``RebalanceImpl`` 289); else the
-        strategy fails over no queues, and so does the pass.
+        A route without a readable queue counts as missing if clients divide queues: the listener
+        gets empty sets, and the pass is balanced (5.5.0 ``RebalanceImpl`` 289); else the strategy
+        fails without queues, and so does the pass.
     empty_client_list_is_missing : bool
         A client list without clients changes nothing and is balanced (5.5.0 ``RebalanceImpl`` 298);
         else the strategy fails.
     asks_clients_first : bool
-        The client list is asked for before the route is looked at, so for a missing route too
-        (5.3.3 ``RebalanceImpl`` 289; 5.5.0 asks in 297).
+        The client list is requested before the route is checked, so even without a route
+        (5.3.3 ``RebalanceImpl`` 289; 5.5.0 requests it in 297).
     renews_logical_locks : bool
-        Locks of logical queues are renewed, and given back, with their physical broker (5.5.0
-        ``RebalanceImpl`` 143); else with a broker that has no address, so not at all, unless a
+        Locks of logical queues are renewed and released at their physical broker (5.5.0
+        ``RebalanceImpl`` 143); else at a broker without an address, so not at all, unless a
         physical queue of the same broker came before them.
     static_topics : bool
-        Clients know static topics (5.3.3 ``MQClientInstance`` 285); else they see the physical
-        queues of one.
+        Clients support static topics (5.3.3 ``MQClientInstance`` 285); else they see the physical
+        queues of the topic.
     commits_to_known_server : bool
-        Where a master is not known, offsets are sent to any other server of the broker that is
-        known (5.3.3 ``RemoteBrokerOffsetStore`` 209); else the route is asked for first, at each
-        commit (4.9.8, 202).
+        If the master is unknown, offsets are sent to another known server of the broker (5.3.3
+        ``RemoteBrokerOffsetStore`` 209); else the route is requested first, at each commit (4.9.8,
+        202).
     longest_group : int
-        Characters that the name of a consumer group may have (5.5.0 ``Validators`` 45; 5.3.3, 39).
+        Maximum characters of the name of a consumer group (5.5.0 ``Validators`` 45; 5.3.3, 39).
     asks_for_a_pass_if_heard : bool
-        The start of a push consumer asks for a pass only where its heartbeat had somebody to go to
+        The start of a push consumer requests a pass only if a broker could receive its heartbeat
         (5.3.3 ``DefaultMQPushConsumerImpl`` 1015; 4.9.8, 667).
     failed_start_shuts_down : bool
         A consumer that fails after it began to run is shut down (5.3.3
-        ``DefaultMQPushConsumerImpl`` 1020 and ``DefaultLitePullConsumerImpl`` 313); else it stays
-        and runs.
+        ``DefaultMQPushConsumerImpl`` 1020 and ``DefaultLitePullConsumerImpl`` 313); else it
+        continues to run.
     pull_passes_switch : bool
-        ``enableRebalance`` of a pull consumer is looked at (5.3.3 ``DefaultMQPullConsumerImpl``
+        ``enableRebalance`` of a pull consumer has an effect (5.3.3 ``DefaultMQPullConsumerImpl``
         399).
     told_subscriptions : bool
-        A pull consumer can be given what its heartbeats say (5.3.3 ``DefaultMQPullConsumerImpl``
-        359).
+        The subscriptions in the heartbeats of a pull consumer can be set (5.3.3
+        ``DefaultMQPullConsumerImpl`` 359).
     tells_more_subscriptions : bool
-        A lite pull consumer can be given what its heartbeats say besides its own (5.5.0
+        Further subscriptions can be added to the heartbeats of a lite pull consumer (5.5.0
         ``DefaultLitePullConsumerImpl`` 1125).
     client_events : bool
-        Listeners of a broker hear of each channel that comes or goes (5.3.3 ``ConsumerManager``
+        Listeners of a broker are notified of each new or removed channel (5.3.3
+        ``ConsumerManager`` 251).
         251).
     indexes_groups : bool
-        A broker's index of groups by topic holds groups (5.5.0 ``ConsumerManager`` 245), not topics
-        (5.3.3, 244); 4.9 has none.
+        A broker's index of groups by topic contains groups (5.5.0 ``ConsumerManager`` 245), not
+        topics (5.3.3, 244); 4.9 has no index.
     takes_unconfigured_groups : bool
-        Brokers take the heartbeats of groups that are not configured and must not be created (4.9.8
-        ``ClientManageProcessor`` 88; 5.3.3 passes them over, 108).
+        Brokers accept heartbeats of groups that are not configured and must not be created (4.9.8
+        ``ClientManageProcessor`` 88; 5.3.3 ignores them, 108).
     collects_notices : bool
         Brokers can collect notices (5.3.3 ``DefaultConsumerIdsChangeListener`` 76).
     fast_channel_events : bool
-        Brokers can keep the groups of each channel (5.3.3 ``ConsumerManager`` 138).
+        Brokers can index the groups of each channel (5.3.3 ``ConsumerManager`` 138).
     rejects_pull_consumers : bool
-        Brokers can pass over the heartbeats of pull consumers (5.3.3 ``ClientManageProcessor`` 93).
+        Brokers can ignore the heartbeats of pull consumers (5.3.3 ``ClientManageProcessor`` 93).
     no_queue_offset : int
-        What the offset store of a group that divides queues answers to no queue (5.3.3
+        Answer of the offset store of a group that divides queues to no queue (5.3.3
         ``RemoteBrokerOffsetStore`` 118; 4.9.8, 111).
     lock_services : int
-        How many timers renew all locks of an ordered group; where consuming and popping have one
-        each, every broker is asked twice (5.3.3 ``DefaultMQPushConsumerImpl`` 986).
+        Number of timers that renew all locks of an ordered group. With separate timers for
+        consuming and popping, every broker gets two requests (5.3.3 ``DefaultMQPushConsumerImpl``
+        986).
     """
 
     name: str

@@ -9,8 +9,8 @@ _LONGEST = 1000  # characters of a message: what a server says of itself comes f
 
 
 def one_line(text: str) -> str:
-    """Return what a peer says as one printable line of an error, shortened; of a line that is both
-    already nothing changes.
+    """Return the text of a peer as one printable line of an error, shortened. A short printable line
+    stays as it is.
 
     Examples
     --------
@@ -49,7 +49,7 @@ class RemotingError(Error):
     """A request got no answer: the peer could not be reached, closed the connection or took too
     long.
 
-    Its message is one printable line, shortened, whatever a peer's address or words hold.
+    The message is one printable line, shortened, whatever the address or the text of the peer.
     """
 
     def __init__(self, message: str = "") -> None:
@@ -64,7 +64,7 @@ class ResponseError(Error):
     code : int
         The answer's code, see `ResponseCode`; codes not listed there are possible.
     remark : str
-        The answer's text as it came; the message has it printable and shortened.
+        Text of the answer, unchanged; the message has it printable and shortened.
 
     Examples
     --------
@@ -84,13 +84,13 @@ class ResponseError(Error):
 
 
 class ClientError(Error):
-    """A client cannot do what it was asked, whatever a broker might say (Java:
+    """A client cannot carry out a request, independent of the brokers' answers (Java:
     ``MQClientException``).
 
     Attributes
     ----------
     code : int or None
-        A `ResponseCode` where Java gives one.
+        A `ResponseCode` if Java gives one.
 
     Examples
     --------

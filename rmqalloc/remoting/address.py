@@ -1,4 +1,4 @@
-"""Addresses of servers, which people give and name servers return."""
+"""Addresses of servers, as people write them and name servers return them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _PORTS = 65536
 
 
 def host_and_port(address: str) -> tuple[str, int]:
-    """Return the two parts of an address; brackets around an IPv6 host are taken off.
+    """Return the two parts of an address; brackets around an IPv6 host are removed.
 
     Examples
     --------

@@ -43,11 +43,11 @@ def assignment_body(
 
 
 def read_assignments(body: bytes) -> list[QueueAssignment] | None:
-    """Return the queues of a member, None where it keeps what it has; Java's
+    """Return the queues of a member, None if it keeps its queues; Java's
     ``QueryAssignmentResponseBody``.
 
-    One assignment that cannot be read is an error of the whole answer, as in Java: a queue that was
-    left out would be given up. The member keeps the queues that it has.
+    One unreadable assignment makes the whole answer an error, as in Java, because an omitted queue
+    would be given up. The member keeps its queues.
 
     Examples
     --------
@@ -68,5 +68,5 @@ def _assignment(value: object) -> QueueAssignment:
     one = object_of(value, "assignment")
     queue, mode = one.get("messageQueue"), one.get("mode", MessageRequestMode.PULL.value)
     if mode not in _MODES:
-        raise AnswerError(f"the mode of an assignment is PULL or POP, got {shown(mode)}")
+        raise AnswerError(f"the mode of an assignment must be PULL or POP, got {shown(mode)}")
     return QueueAssignment(None if queue is None else queue_of(queue), _MODES[mode])

@@ -19,14 +19,14 @@ NO_PHYSICAL_BROKER = "__syslo__none__"
 
 
 class MessageModel(Enum):
-    """Whether the clients of a group share a topic's queues or each read all."""
+    """Whether the clients of a group share a topic's queues, or each client reads all queues."""
 
     CLUSTERING = "CLUSTERING"
     BROADCASTING = "BROADCASTING"
 
 
 class ConsumeType(Enum):
-    """How a group consumes; the values are those of the wire."""
+    """How a group consumes; the values are those of the wire protocol."""
 
     ACTIVELY = "CONSUME_ACTIVELY"
     PASSIVELY = "CONSUME_PASSIVELY"
@@ -34,7 +34,7 @@ class ConsumeType(Enum):
 
 
 class ConsumeFromWhere(Enum):
-    """Where a queue without a stored offset is read from."""
+    """Where consumption of a queue without a stored offset begins."""
 
     LAST_OFFSET = "CONSUME_FROM_LAST_OFFSET"
     LAST_OFFSET_AND_FROM_MIN_WHEN_BOOT_FIRST = (
@@ -59,12 +59,12 @@ _TRIMMED = "".join(map(chr, range(33)))  # by Java's String.trim
 
 @dataclass(frozen=True, slots=True)
 class SubscriptionData:
-    """A topic a group subscribes to; of two for one topic the newer version (ms) counts.
+    """A subscription of a group to a topic. Of two for one topic the newer version (ms) counts.
 
     Attributes
     ----------
     topic : str
-        What is subscribed to.
+        Subscribed topic.
     sub_string : str
         Tags, such as ``"paid || open"``; ``"*"`` for all messages. With SQL92, an expression over
         properties.
@@ -81,8 +81,8 @@ class SubscriptionData:
 
     @property
     def tags(self) -> frozenset[str]:
-        """Tags that messages may have; empty for all of them, as Java's
-        ``FilterAPI.buildSubscriptionData`` fills ``tagsSet``.
+        """Subscribed tags; empty for all, as Java's ``FilterAPI.buildSubscriptionData`` fills
+        ``tagsSet``.
 
         Examples
         --------
@@ -97,13 +97,13 @@ class SubscriptionData:
 
     @property
     def codes(self) -> frozenset[int]:
-        """Java's hashes of the tags, by which brokers leave messages out; Java's ``codeSet``."""
+        """Java's hashes of the tags, by which brokers filter messages; Java's ``codeSet``."""
         return frozenset(map(java_string_hash, self.tags))
 
 
 @dataclass(frozen=True, slots=True)
 class ConsumerData:
-    """What a heartbeat reports of one consumer group."""
+    """Content of a heartbeat for one consumer group."""
 
     consumer_group: str
     consume_type: ConsumeType = ConsumeType.PASSIVELY
@@ -115,20 +115,20 @@ class ConsumerData:
 
 @dataclass(frozen=True, slots=True)
 class HeartbeatData:
-    """A client's heartbeat: itself and every consumer group it runs.
+    """A client's heartbeat: the client and all its consumer groups.
 
     Attributes
     ----------
     client_id : str
-        Who speaks.
+        The sender.
     consumers : tuple of ConsumerData
         One per consumer group.
     fingerprint : int
-        Second form of heartbeats only: a number for all that is said here but the client id and the
+        Second form of heartbeats only: a number for the whole content except the client id and the
         versions of subscriptions; 0 in the first form.
     without_subscriptions : bool
-        The short second form: subscriptions are left out, those the fingerprint stands for still
-        hold.
+        The short second form: subscriptions are omitted, and the subscriptions of the fingerprint
+        stay valid.
     """
 
     client_id: str
@@ -144,10 +144,10 @@ class HeartbeatReply:
     Attributes
     ----------
     supports_v2 : bool
-        The broker keeps fingerprints.
+        The broker stores fingerprints.
     subscriptions_changed : bool
-        The broker last heard of one of its groups with another fingerprint: say everything next
-        time.
+        The broker has another fingerprint for one of the groups: the next heartbeat must be
+        complete.
     """
 
     supports_v2: bool = False
@@ -156,7 +156,7 @@ class HeartbeatReply:
 
 @dataclass(frozen=True, slots=True)
 class QueueData:
-    """What one broker holds of a topic."""
+    """One broker's data of a topic."""
 
     broker_name: str
     read_queue_nums: int
@@ -165,13 +165,13 @@ class QueueData:
 
     @property
     def is_readable(self) -> bool:
-        """Whether consumers may read there."""
+        """Whether consumers may read from the broker."""
         return bool(self.perm & PERM_READ)
 
 
 @dataclass(frozen=True, slots=True)
 class BrokerData:
-    """A broker name and the addresses that serve it, by broker id (0: master)."""
+    """A broker name and its addresses by broker id (0: master)."""
 
     broker_name: str
     addresses: Mapping[int, str]
@@ -179,13 +179,13 @@ class BrokerData:
 
     @property
     def master(self) -> str | None:
-        """Address of the master, if there is one."""
+        """Address of the master; None if there is none."""
         return self.addresses.get(MASTER_ID)
 
 
 @dataclass(frozen=True, slots=True)
 class TopicQueueMappingInfo:
-    """What one broker holds of a static topic, whose logical queues stay while brokers come and go.
+    """One broker's data of a static topic, whose logical queues stay while brokers are added and removed.
 
     Attributes
     ----------
@@ -194,11 +194,11 @@ class TopicQueueMappingInfo:
     total_queues : int
         Logical queues of the topic, ids 0 to ``total_queues - 1``.
     scope : str or None
-        Names the logical broker; an entry without a scope is passed over.
+        Name of the logical broker; an entry without a scope is ignored.
     epoch : int
-        Of two brokers that hold one logical queue, the newer epoch counts.
+        Of two brokers with one logical queue, the broker with the newer epoch counts.
     current_id_map : mapping of int to int
-        Logical queue id to the broker's own queue id, for what it holds now.
+        Logical queue id to the broker's own queue id, for the queues that it holds now.
     """
 
     broker_name: str
@@ -210,9 +210,9 @@ class TopicQueueMappingInfo:
 
 @dataclass(frozen=True, slots=True)
 class TopicRouteData:
-    """Where a topic is: one `QueueData` and one `BrokerData` per broker name.
+    """The route of a topic: one `QueueData` and one `BrokerData` per broker name.
 
-    ``topic_queue_mapping``, by physical broker name, makes it a static topic; empty for all others.
+    ``topic_queue_mapping``, by physical broker name, makes it a static topic; empty otherwise.
     """
 
     queue_datas: tuple[QueueData, ...] = ()
@@ -220,8 +220,8 @@ class TopicRouteData:
     topic_queue_mapping: Mapping[str, TopicQueueMappingInfo] = field(default_factory=dict)
 
     def readable_queues(self, topic: str) -> Iterator[MessageQueue]:
-        """Yield physical queues a consumer sees: ``read_queue_nums`` of every broker that lets
-        itself be read.
+        """Yield the physical queues that a consumer sees: ``read_queue_nums`` of every readable
+        broker.
 
         A consumer of a static topic sees logical queues instead
         (`rmqalloc.rebalance.subscribe_view`).
@@ -240,7 +240,7 @@ class TopicRouteData:
 
 @dataclass(frozen=True, slots=True)
 class QueueAssignment:
-    """A queue that a broker assigns to a client, and how it is to be read; Java's
+    """A queue that a broker assigns to a client, and how to read it; Java's
     ``MessageQueueAssignment``.
     """
 

@@ -1,7 +1,7 @@
-"""Values of bodies and fields that come from the network, of the expected kind and range or an
-error; and bodies as bytes.
+"""Values of bodies and fields from the network, of the expected kind and range or an error; and
+bodies as bytes.
 
-Whatever is not as it should be raises `AnswerError`, and nothing else does.
+Invalid values raise `AnswerError` and nothing else.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from rmqalloc.remoting.loose_json import JsonError, Pairs, loads
 from rmqalloc.remoting.message import MessageError
 
 MAX_NAME = 4096
-"""Characters of a name at most: RocketMQ's topics and groups have 255, ids of clients what a host and a process are called."""
+"""Maximum characters of a name: topics and groups of RocketMQ have 255, client ids contain a host and a process."""
 
 MAX_JSON = 2 << 20
-"""Bytes of a body of JSON that a member reads at most: 40,000 locked queues, or 60,000 client ids."""
+"""Maximum bytes of a body of JSON that a member reads: 40,000 locked queues, or 60,000 client ids."""
 
 INT, LONG = 1 << 31, 1 << 63
 """Ends of the ranges of Java's ``int`` and ``long``."""
@@ -32,28 +32,28 @@ _DIGITS = re.compile("-?[0-9]{1,19}")
 
 
 class AnswerError(Error, ValueError):
-    """A body that can be read but is not what was asked for."""
+    """A readable body is not the requested one."""
 
 
 class BodyError(RemotingError):
-    """An answer whose body cannot be read, or would cost too much to read."""
+    """The body of an answer cannot be read, or would cost too much to read."""
 
 
 @contextmanager
 def answer_of(address: str, what: str) -> Iterator[None]:
-    """Turn what a reader in this block says of bytes into an error that names who sent them.
+    """Turn errors of the reader in this block into errors that name the sender.
 
     Examples
     --------
     >>> with answer_of("10.0.0.1:10911", "LOCK_BATCH_MQ"):
     ...     body_content(b"<html>")
     Traceback (most recent call last):
-    rmqalloc.remoting.body_fields.BodyError: 10.0.0.1:10911 answered LOCK_BATCH_MQ with what cannot be read: no value at ...
+    rmqalloc.remoting.body_fields.BodyError: 10.0.0.1:10911 answered LOCK_BATCH_MQ with an unreadable body: no value at ...
     """
     try:
         yield
     except (AnswerError, JsonError, MessageError) as error:
-        raise BodyError(f"{address} answered {what} with what cannot be read: {error}") from error
+        raise BodyError(f"{address} answered {what} with an unreadable body: {error}") from error
 
 
 def body_bytes(content: Any) -> bytes:
@@ -69,7 +69,7 @@ def body_bytes(content: Any) -> bytes:
 
 def pairs_text(pairs: Iterable[tuple[Any, Any]]) -> str:
     """Return an object whose keys are objects, as Java's servers write a table of queues; no
-    standard reader takes it.
+    standard parser reads it.
 
     Examples
     --------
@@ -80,7 +80,7 @@ def pairs_text(pairs: Iterable[tuple[Any, Any]]) -> str:
 
 
 def body_content(body: bytes) -> Any:
-    """Return what a body of JSON holds, None for an empty one.
+    """Return the content of a body of JSON, None for an empty body.
 
     Raises
     ------
@@ -95,7 +95,7 @@ def body_content(body: bytes) -> Any:
     {'consumerIdList': ['x']}
     """
     if len(body) > MAX_JSON:
-        raise AnswerError(f"a body of {len(body):,} bytes; at most {MAX_JSON:,} are read")
+        raise AnswerError(f"a body of {len(body):,} bytes; the limit is {MAX_JSON:,}")
     return loads(body) if body else None
 
 
@@ -107,7 +107,7 @@ def object_of(value: Any, what: str) -> Mapping[str, Any]:
 
 
 def table_of(body: Any, what: str, key: str) -> Mapping[str, Any]:
-    """Return the object under a key of an object; one that is missing is empty."""
+    """Return the table under a key of an object; empty if the key is missing."""
     return object_of(object_of(body, what).get(key) or {}, key)
 
 
@@ -119,14 +119,12 @@ def list_of(value: Any, what: str) -> list[Any]:
 
 
 def text_of(value: Any, what: str, most: int = MAX_NAME) -> str:
-    """Return a text of at most so many characters, none of them half a surrogate pair."""
+    """Return a text of at most ``most`` characters, without half a surrogate pair."""
     if not isinstance(value, str):
         raise AnswerError(f"{what}: a string was expected, got {type(value).__name__}")
     if len(value) > most:
         kind = "name" if most == MAX_NAME else "text"
-        raise AnswerError(
-            f"{what}: a {kind} of {len(value):,} characters; at most {most:,} are read"
-        )
+        raise AnswerError(f"{what}: a {kind} of {len(value):,} characters; the limit is {most:,}")
     if not value.isascii():
         try:
             value.encode()
@@ -159,7 +157,7 @@ def queue_of(key: Any) -> MessageQueue:
 
 
 def queue_content(queue: MessageQueue) -> dict[str, Any]:
-    """Return a message queue as JSON has it."""
+    """Return a message queue in the form of JSON."""
     return {"topic": queue.topic, "brokerName": queue.broker_name, "queueId": queue.queue_id}
 
 
@@ -173,7 +171,7 @@ def queue_pairs(table: Any) -> Iterable[tuple[Any, Any]]:
 
 
 def shown(value: Any) -> str:
-    """Return a short picture of a value, however long it is."""
+    """Return a short text of a value, however long the value is."""
     if isinstance(value, int) and value.bit_length() > 256:
         return f"a number of {value.bit_length()} bits"
     text = (
@@ -185,7 +183,7 @@ def shown(value: Any) -> str:
 
 
 def field_of(ext_fields: Mapping[str, str], name: str) -> str:
-    """Return a field of a header, which must be there."""
+    """Return a required field of a header."""
     if name not in ext_fields:
         raise AnswerError(
             f"the field {name} is missing; the fields are {shown(', '.join(sorted(ext_fields)))}"
@@ -194,7 +192,7 @@ def field_of(ext_fields: Mapping[str, str], name: str) -> str:
 
 
 def number_field(ext_fields: Mapping[str, str], name: str, default: int | None = None) -> int:
-    """Return a field that is a Java ``long``; ``default``, if there is one, where it is missing.
+    """Return a field that is a Java ``long``; ``default``, if given, if the field is missing.
 
     Examples
     --------

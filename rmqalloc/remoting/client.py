@@ -1,5 +1,5 @@
-"""A cluster as somebody to ask: name servers with failover, brokers with bounded concurrency,
-retries with backoff.
+"""Requests to a cluster: name servers with failover, brokers with bounded concurrency, retries with
+backoff.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from rmqalloc.remoting.signed_servers import SignedServers, is_verified
 
 
 class Remembered:
-    """Results of pure functions of bodies, of this reading and the last.
+    """Results of pure functions of bodies, from this reading and the last one.
 
     Examples
     --------
@@ -53,11 +53,11 @@ class Remembered:
         self._now: dict[bytes, Any] = {}
 
     def turn(self) -> None:
-        """Begin a reading: what the last one did not meet is dropped."""
+        """Begin a reading: results that the last reading did not use are dropped."""
         self._last, self._now = self._now, {}
 
     def get(self, read: Callable[[Any], T], body: bytes) -> T | None:
-        """Return what an equal body came to, None if there was none."""
+        """Return the result for an equal body, None if there is none."""
         if read not in self._names:
             return None
         key = self._key(read, body)
@@ -67,7 +67,7 @@ class Remembered:
         return found
 
     def keep(self, read: Callable[[Any], T], body: bytes, found: T) -> None:
-        """Remember what a body came to."""
+        """Store the result for a body."""
         if read in self._names:
             self._now[self._key(read, body)] = found
 
@@ -101,7 +101,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """How to reach a cluster, and how gently."""
+    """Settings of requests to a cluster: TLS, signatures, time limits and load limits."""
 
     tls: ssl.SSLContext | None = None
     credentials: Credentials | None = None
@@ -123,7 +123,7 @@ class Access:
 
     @property
     def answer_within(self) -> float:
-        """Seconds that an answer may take, where everything has a deadline, too.
+        """Maximum seconds of an answer, limited by the deadline of the whole reading if there is one.
 
         Examples
         --------
@@ -135,11 +135,11 @@ class Access:
 
 
 class DeadlineError(RemotingError):
-    """The time for everything together is over."""
+    """The time for the whole reading is over."""
 
 
 def name_servers(text: str | None) -> list[str]:
-    """Return addresses in ``host:port;host:port``, or in the environment's NAMESRV_ADDR.
+    """Return addresses from ``host:port;host:port``, or from the environment variable NAMESRV_ADDR.
 
     Examples
     --------
@@ -153,7 +153,7 @@ def name_servers(text: str | None) -> list[str]:
     ]
     if not found:
         raise ArgumentError(
-            f"no name server given; give host:port, several parted by ';', or set {NAMESRV_ADDR}"
+            f"no name server given; give host:port, several separated by ';', or set {NAMESRV_ADDR}"
         )
     for address in found:
         try:
@@ -164,25 +164,25 @@ def name_servers(text: str | None) -> list[str]:
 
 
 class Remote:
-    """Asks the name servers and brokers of one cluster; an asynchronous context manager that closes
-    its connections.
+    """Send requests to the name servers and brokers of one cluster; an asynchronous context manager
+    that closes its connections.
 
     Notes
     -----
-    What a broker passes on to a client is asked of one client id at a time, over all groups and brokers, and never repeated.
-    Java's client answers with threads (as many as it has processors) that it also needs to read the offsets it answers with,
-    and for every other answer of a broker: a few such requests at once stop it until they time out, heartbeats included. With
-    one processor a single one does, while it has queues whose offsets it must ask for; nothing can be done about that here.
-    Different clients are asked side by side (`MOST_RELAYED`); one that was silent once is not
-    asked again in its other groups.
+    Requests that a broker forwards to a client are sent to one client id at a time, over all groups and brokers, and never
+    repeated. Java's client answers with threads (as many as it has processors) that it also needs for every other answer of a
+    broker, such as the offsets in its answer. A few concurrent requests block it until they time out, heartbeats included. With
+    one processor a single request does so, while the client has queues whose offsets it must read; this cannot be avoided here.
+    Different clients get requests concurrently (`MOST_RELAYED`); a client that was silent once gets no further requests for its
+    remaining groups.
 
-    A server that failed to answer twice, with no answer in between, is down: what else would be
-    asked of it fails at once.
+    A server that failed to answer twice, with no answer in between, is down: further requests to it
+    fail at once.
 
-    Who reads again over the same connections calls `begin` before each reading: servers and clients
-    that were silent are asked again after pauses that double. ``pure`` are the functions among
-    those given as ``read`` whose result depends on a body alone and that nobody changes: a body
-    that is equal to one of this reading or the last gives the same result again.
+    Call `begin` before each further reading over the same connections: silent servers and clients
+    get requests again after pauses that double. ``pure`` are those functions among the ``read``
+    arguments whose result depends only on the body and is never modified: a body equal to a body of
+    this or the last reading returns the same result again.
     """
 
     def __init__(
@@ -224,8 +224,8 @@ class Remote:
             await connection.close()
 
     def begin(self) -> None:
-        """Begin another reading: its deadline counts from now, and what was silent long enough ago
-        is asked again.
+        """Begin another reading: its deadline counts from now, and silent servers whose pause is over
+        get requests again.
         """
         self._until, self._n_asked = None, 0
         self._health.revive()
@@ -234,8 +234,8 @@ class Remote:
         self._turn.clear()  # no request is under way between readings
 
     async def keep_only(self, addresses: Collection[str]) -> None:
-        """Close connections to other servers than these and the name servers, and forget how they
-        answered.
+        """Close connections to all servers except these and the name servers, and forget their
+        failures.
         """
         kept = {*addresses, *self._servers}
         by_address: tuple[dict[str, Any], ...] = (
@@ -249,17 +249,17 @@ class Remote:
             await self._connections.pop(address).close()
 
     def is_up(self, address: str) -> bool:
-        """Return whether a server still answers, as far as is known."""
+        """Return whether a server still answers, as far as known."""
         return self._health.is_up(address)
 
     def is_asked(self, address: str) -> bool:
-        """Return whether requests to a server leave: it is up, and they need no signature that it
-        must not get.
+        """Return whether requests are sent to a server: it is up, and may get the signature that they
+        need.
         """
         return self.is_up(address) and self.is_signed_for(address)
 
     def is_signed_for(self, address: str) -> bool:
-        """Return whether a server may get requests with the signature that they need."""
+        """Return whether a server may get signed requests."""
         return self._named is None or address in self._named
 
     async def ask(
@@ -270,8 +270,8 @@ class Remote:
         body: bytes = b"",
         read: Callable[[Any], Any] = lambda content: content,
     ) -> tuple[Any, Mapping[str, str]]:
-        """Ask one server; return the body (None if empty; a server's settings are text, all else
-        JSON) and the fields.
+        """Send a request to one server; return the body (None if empty; text for a server's settings,
+        else JSON) and the fields.
         """
         if self._named is not None:
             self._named.check(address)
@@ -300,7 +300,7 @@ class Remote:
         fields: Mapping[str, str] | None = None,
         read: Callable[[Any], Any] = lambda content: content,
     ) -> Any:
-        """Return the body that the first name server that can be reached answers."""
+        """Return the body from the first name server that answers."""
         failures = []
         for address in list(self._servers):
             try:
@@ -361,7 +361,9 @@ class Remote:
         """Raise if a client or the broker that it is asked through has been silent."""
         self._health.check(address)
         if client_id in self._silent:
-            raise RemotingError(f"client {client_id} did not answer before and is not asked again")
+            raise RemotingError(
+                f"client {client_id} did not answer before and gets no further request"
+            )
 
     async def _is_alive(self, address: str, fields: Mapping[str, str], sent: float) -> bool:
         """Return whether a broker answers, so that it was the client who did not; asked only if
@@ -437,7 +439,7 @@ class Remote:
             )
         except loose_json.JsonError as error:
             raise BodyError(
-                f"{address} answered {code.name} with something else than JSON: {error}"
+                f"{address} answered {code.name} with a body that is not JSON: {error}"
             ) from error
         self._remembered.keep(read, body, found)
         return found
@@ -478,19 +480,19 @@ class Remote:
 # server.
 
 _AHEAD = 0.05
-"""Seconds whose requests may leave at once after a pause."""
+"""Seconds of requests that may be sent at once after a pause."""
 
 
 class Pace:
-    """Lets requests pass, so many a second: in any ``t`` seconds at most ``(t + 0.05) *
-    per_second``, and one more.
+    """Limit requests to a rate: in any ``t`` seconds at most ``(t + 0.05) * per_second`` requests, and
+    one more.
     """
 
     def __init__(self, per_second: float) -> None:
         self._pause, self._next = 1 / per_second, 0.0
 
     async def turn(self) -> None:
-        """Wait until a request may leave; those who wait go in the order in which they came."""
+        """Wait until a request may be sent, in the order of the calls."""
         now = asyncio.get_running_loop().time()
         at = max(self._next, now - _AHEAD)
         self._next = at + self._pause

@@ -1,5 +1,5 @@
-"""The port to time: both halves of a rebalance run on one clock, virtual or real. Below it
-RocketMQ's timers.
+"""The port of time: both halves of a rebalance run on one clock, virtual or real. Also RocketMQ's
+timers.
 """
 
 from collections.abc import Callable
@@ -7,10 +7,10 @@ from typing import Protocol
 
 
 class Timer(Protocol):
-    """Something that will happen."""
+    """A scheduled action."""
 
     def cancel(self) -> None:
-        """Do not let it happen; nothing if it already has."""
+        """Cancel the action; no effect if it has run already."""
 
 
 class Clock(Protocol):
@@ -20,8 +20,8 @@ class Clock(Protocol):
         """Return milliseconds since the epoch; Java's ``System.currentTimeMillis()``."""
 
     def call_later(self, delay: int, action: Callable[[], None]) -> Timer:
-        """Call ``action`` once, ``delay`` milliseconds from now; of several due at one time, the
-        earlier asked for first.
+        """Call ``action`` once, ``delay`` milliseconds from now; actions due at one time run in the
+        order of the calls.
         """
 
 
@@ -32,22 +32,22 @@ class Clock(Protocol):
 # knows stands in that file.
 
 REBALANCE = 20_000
-"""A client's passes that leave nothing undone: ``RebalanceService.waitInterval``."""
+"""Wait between passes of a client that leave nothing undone: ``RebalanceService.waitInterval``."""
 
 ROUTE_POLL = 30_000
-"""Routes, by clients and by brokers: ``ClientConfig.pollNameServerInterval``."""
+"""Interval of route requests of clients and brokers: ``ClientConfig.pollNameServerInterval``."""
 
 HEARTBEAT = 30_000
-"""Heartbeats of a client: ``ClientConfig.heartbeatBrokerInterval``."""
+"""Interval of a client's heartbeats: ``ClientConfig.heartbeatBrokerInterval``."""
 
 LOCK_RENEWAL = 20_000
-"""A client renews the locks of ordered groups: ``ProcessQueue.REBALANCE_LOCK_INTERVAL``."""
+"""Interval of a client's renewal of locks: ``ProcessQueue.REBALANCE_LOCK_INTERVAL``."""
 
 LOCK_LIFE = 60_000
-"""A broker keeps a client's lock of a queue: ``RebalanceLockManager.REBALANCE_LOCK_MAX_LIVE_TIME``."""
+"""Time that a broker keeps a client's lock of a queue: ``RebalanceLockManager.REBALANCE_LOCK_MAX_LIVE_TIME``."""
 
 CHANNEL_SCAN = 10_000
-"""A broker looks for channels to drop: ``ClientHousekeepingService.start``."""
+"""Interval of a broker's scan for channels to drop: ``ClientHousekeepingService.start``."""
 
 CHANNEL_EXPIRY = 120_000
-"""A broker drops a channel without a heartbeat: ``BrokerConfig.channelExpiredTimeout``."""
+"""Time after which a broker drops a channel without a heartbeat: ``BrokerConfig.channelExpiredTimeout``."""

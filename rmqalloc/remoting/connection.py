@@ -1,5 +1,5 @@
-"""One connection to a name server or broker: requests out, answers matched to them, requests of the
-other side handed over.
+"""One connection to a name server or broker: requests, matching answers, and requests from the
+server.
 """
 
 from __future__ import annotations
@@ -27,20 +27,20 @@ from rmqalloc.remoting.read_codes import ReadCode, check_code
 _MAX_OPAQUE = (1 << 31) - 1  # of Java's int; numbers begin again after it
 
 MOST_SERVED = 64
-"""Requests of the other side that are worked on at once, at most; further ones are dropped, as if they had been lost."""
+"""Maximum concurrent requests from the server; further requests are dropped, as if they had been lost."""
 
 FRAME_WITHIN = 30.0
-"""Seconds that a frame may take from its first byte to its last; then the connection ends."""
+"""Maximum seconds of a frame from its first byte to its last; then the connection ends."""
 
 _SERVE_WITHIN = 5.0  # seconds that the other side may take to read an answer
 
 Handler = Callable[[Command], Command | Awaitable[Command | None] | None]
-"""``on_request(command)``: what the other side asks; the answer, or None where there is none to give."""
+"""``on_request(command)``: handles a request from the server and returns the answer, or None for no answer."""
 
 _UNANSWERED = (
     "the connection was closed before any answer, as ports of other protocols and of TLS do"
 )
-_NO_TLS = "this port speaks no TLS, and was asked with it (tls is set)"
+_NO_TLS = "this port does not speak TLS, but the request used it (tls is set)"
 _TLS_RECORDS = (b"\x15\x03", b"\x16\x03")  # an alert, a handshake
 
 _SUCCESS = (ResponseCode.SUCCESS,)
@@ -49,11 +49,11 @@ log = logging.getLogger(__name__)
 
 
 class SilentError(RemotingError):
-    """A server took a request, or a connection, and did not answer in time."""
+    """A server accepted a request or a connection, and did not answer in time."""
 
 
 class UnreachableError(RemotingError):
-    """There is nobody to connect to."""
+    """No server accepts connections at the address."""
 
 
 class LostError(RemotingError):
@@ -61,35 +61,35 @@ class LostError(RemotingError):
 
 
 class NotRocketMQError(LostError):
-    """Who answers there speaks another protocol, or TLS where none was expected, or the reverse."""
+    """The server speaks another protocol, or TLS is used on one side only."""
 
 
 class Connection:
-    """Requests to one address; opened at the first, opened again when it broke.
+    """Requests to one address. The connection is opened by the first request, and again after it broke.
 
     Parameters
     ----------
     address : str
         ``host:port``.
     tls : ssl.SSLContext, optional
-        How to speak TLS, see `rmqalloc.remoting.credentials.tls_context`; plain without it.
+        TLS context, see `rmqalloc.remoting.credentials.tls_context`; plain without it.
     credentials : Credentials, optional
         Signs every request.
     connect_timeout : float
-        Seconds until it is open, in all: the name looked up, the connection made, TLS agreed, and
-        the wait for another request that opens it.
+        Maximum seconds until it is open: name lookup, connection, TLS, and the wait for another
+        request that opens it.
     max_frame : int
-        Bytes of a frame that is read, at most.
+        Maximum bytes of a received frame.
     codes : type of IntEnum
-        The requests that it may send; everything else is refused before a byte leaves.
+        Permitted requests; all further requests are refused before a byte is sent.
     on_request : callable, optional
-        Gets each request of the other side, in order; may be a coroutine function. What it returns
-        is sent back as the answer, unless the request is one-way; an error of it is answered by
-        SYSTEM_ERROR. Without it, and for those beyond `MOST_SERVED` at once, requests of the other
-        side are dropped.
+        Called with each request from the server, in order; may be a coroutine function. Its result
+        is sent back as the answer, unless the request is one-way; its error is answered with
+        SYSTEM_ERROR. Without it, and beyond `MOST_SERVED` at once, requests from the server are
+        dropped.
     may_open : callable, optional
-        ``may_open()`` before the connection is opened; raises a `RemotingError` where it is not to
-        be, which whoever needed it gets.
+        ``may_open()`` is called before the connection is opened; it raises a `RemotingError` to
+        refuse, which the caller of the request gets.
     on_open, on_close : callable, optional
         ``on_open()`` after the connection was opened, for the first time or again;
         ``on_close(reason)`` after it ended. Neither may raise.
@@ -114,7 +114,7 @@ class Connection:
     ) -> None:
         self.address = address
         self.heard = -math.inf
-        """When the last frame came over the connection as it is open now, by the loop's clock."""
+        """When the last frame was received over the present connection, by the loop's clock."""
         self._tls, self._credentials = tls, credentials
         self._connect_timeout, self._max_frame, self._codes = connect_timeout, max_frame, codes
         self._on_request, self._may_open = on_request, may_open
@@ -128,12 +128,12 @@ class Connection:
 
     @property
     def is_open(self) -> bool:
-        """Whether it is open now, as far as is known."""
+        """Whether the connection is open now, as far as known."""
         return self._writer is not None
 
     @property
     def has_answered(self) -> bool:
-        """Whether it is open now and a frame has come over it."""
+        """Whether the connection is open now and has received a frame."""
         return self.is_open and self.heard > -math.inf
 
     async def ask(
@@ -149,15 +149,15 @@ class Connection:
         Parameters
         ----------
         code : IntEnum
-            One of the connection's codes.
+            A permitted code.
         ext_fields : mapping, optional
             Its fields.
         body : bytes
             Its body.
         timeout : float
-            Seconds that the answer may take, once the connection is open.
+            Maximum seconds until the answer, once the connection is open.
         accept : collection of int
-            Codes of answers that are returned; those to a pull are more than success.
+            Codes of answers that are returned; for a pull more than success.
 
         Raises
         ------
@@ -166,7 +166,7 @@ class Connection:
         RemotingError
             No answer came.
         ForbiddenRequestError
-            The code is not one of the connection's.
+            The code is not permitted.
         """
         check_code(code, self._codes)
         writer = await self._opened()
@@ -199,7 +199,7 @@ class Connection:
         body: bytes = b"",
         timeout: float = 5.0,
     ) -> None:
-        """Send one request that the other side does not answer; its fields are those of `ask`."""
+        """Send one request without an answer; its fields are those of `ask`."""
         check_code(code, self._codes)
         writer = await self._opened()
         opaque = next(self._opaque) & _MAX_OPAQUE
@@ -214,11 +214,11 @@ class Connection:
             raise LostError(f"{self.address}: {_reason(error)}") from error
 
     async def open(self) -> None:
-        """Open it, if it is not open."""
+        """Open the connection, if it is not open."""
         await self._opened()
 
     async def close(self) -> None:
-        """Close; what still waits gets an error."""
+        """Close the connection; waiting requests get an error."""
         for task in (*self._serving, self._reading):
             if task is not None:
                 task.cancel()
@@ -290,7 +290,7 @@ class Connection:
             return NotRocketMQError(f"{self.address}: {_NO_TLS}")
         if self._tls is not None and isinstance(error, (ssl.SSLEOFError, ConnectionResetError)):
             return UnreachableError(
-                f"{self.address} closed the connection while TLS was agreed on, as ports without TLS do (tls is set)"
+                f"{self.address} closed the connection during the TLS handshake, as ports without TLS do (tls is set)"
             )
         return UnreachableError(f"{self.address} could not be reached: {_reason(error)}")
 
@@ -308,14 +308,14 @@ class Connection:
                         if not self.has_answered and (spoken := _spoken(begun)) is not None:
                             kind, reason = NotRocketMQError, spoken
                             return
-                        reason = f"a frame of {length} bytes was announced; from 4 to {self._max_frame} are read"
+                        reason = f"a frame of {length} bytes was announced; the limits are 4 and {self._max_frame}"
                         return
                     data = await reader.readexactly(length)
                 self._hand_over(data, writer)
                 self.heard = asyncio.get_running_loop().time()
         except asyncio.IncompleteReadError as error:
             if error.partial:
-                reason = "the connection was closed in the midst of an answer"
+                reason = "the connection was closed in the middle of an answer"
             elif not self.has_answered:
                 reason = _UNANSWERED
         except TimeoutError:
@@ -448,7 +448,7 @@ def _spoken(begun: bytes) -> str | None:
     if begun == b"HTTP":
         return "this port speaks HTTP, not RocketMQ"
     if begun[:2] in _TLS_RECORDS:
-        return "this port speaks TLS, and was asked without it (tls is not set)"
+        return "this port speaks TLS, but the request did not use it (tls is not set)"
     if all(0x20 <= byte < 0x7F for byte in begun):
         return f"this port does not speak RocketMQ: its first bytes are {begun.decode()!r}"
     return None

@@ -1,4 +1,4 @@
-"""Keys for clusters that ask for them, read from a file or the environment and never from an
+"""Keys for clusters that require them, read from a file or the environment and never from an
 argument.
 """
 
@@ -23,12 +23,12 @@ _FIELDS = {"accessKey": "access_key", "secretKey": "secret_key", "securityToken"
 
 
 class CredentialsError(DocumentError):
-    """Keys are missing, or the file that should give them is none."""
+    """Keys are missing, or the file does not contain keys."""
 
 
 @dataclass(frozen=True, slots=True)
 class Credentials:
-    """An access key and its secret; the secret is not shown.
+    """An access key and its secret; the secret is never shown.
 
     Notes
     -----
@@ -53,7 +53,7 @@ class Credentials:
 
 
 def read_credentials(path: str | os.PathLike[str] | None = None) -> Credentials | None:
-    """Return credentials of a file, else of the environment, else None."""
+    """Return credentials from a file, else from the environment, else None."""
     if path is None:
         found = {
             name: os.environ.get(key)
@@ -91,8 +91,8 @@ def tls_context(
     key: str | os.PathLike[str] | None = None,
     verify: bool = True,
 ) -> ssl.SSLContext:
-    """Return how to speak TLS: the server is verified, by its chain and its host name, unless
-    ``verify`` is False.
+    """Return a TLS context. The server is verified by its chain and its host name, unless ``verify``
+    is False.
     """
     context = ssl.create_default_context(cafile=ca)
     if not verify:

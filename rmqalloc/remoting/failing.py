@@ -1,12 +1,12 @@
-"""Addresses that cannot be used now: since when, for what reason, when each is tried again, and
-what the log says of it.
+"""Addresses that fail at present: since when, for which reason, the time of the next try, and their
+lines in the log.
 
 Goals, in this order:
 
-1. A port that accepts connections and closes them, or is not there, costs a few connections a
-   minute, however many requests there are for it.
-2. A server that comes back is found within a third of the time that it was away, and within 30 s.
-3. The log has one line when an address fails, one a minute while it does, and one when it answers.
+1. A port that accepts connections and closes them, or that does not exist, costs a few connections
+   a minute, however many requests there are for it.
+2. A server that returns is found within a third of the time that it was away, and within 30 s.
+3. The log has one line when an address fails, one a minute while it fails, and one when it answers.
 
 So a pause is a third of the time that an address has failed, from 0.2 to 30 s: after an outage of
 10 s it is 3 s at most. Doubled pauses would be as long as the outage. Pauses are shortened at
@@ -26,7 +26,7 @@ from types import MappingProxyType
 from rmqalloc.remoting._response_codes import RemotingError
 
 SHORTEST_PAUSE, LONGEST_PAUSE = 0.2, 30.0
-"""Seconds until an address that failed is tried again, at least (but for the random part) and at most."""
+"""Minimum (except for the random part) and maximum seconds until a failed address is tried again."""
 
 _SHARE = 1 / 3  # of the time that an address has failed
 _AT_RANDOM = 0.2  # of a pause
@@ -38,18 +38,18 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Why and since when an address cannot be used.
+    """Reason and time of the failure of an address.
 
     Attributes
     ----------
     reason : str
-        What the last try ended with, without the address.
+        Result of the last try, without the address.
     since : float
         When it began to fail, in seconds of the clock in use.
     next_try : float
-        When it is tried again, if somebody has a request for it.
+        Time of the next try, if there is a request for it.
     n_tries : int
-        Tries that failed.
+        Failed tries.
     """
 
     reason: str
@@ -59,12 +59,12 @@ class Failure:
 
 
 class NotAskedError(RemotingError):
-    """An address failed a short while ago, and is not tried yet.
+    """An address failed a short while ago and is not tried again yet.
 
     Attributes
     ----------
     wait : float
-        Seconds until it is tried again.
+        Seconds until the next try.
     """
 
     def __init__(self, message: str, wait: float) -> None:
@@ -75,9 +75,9 @@ class NotAskedError(RemotingError):
 class FailingAddresses:
     """Addresses that did not answer, could not be reached or closed the connection.
 
-    A pass that would ask a frozen broker for sixty offsets waits for one of them, and a broker that
-    is gone is not connected to by each of a thousand pulls. Nothing here sends anything: callers
-    `check` before a request, and say how it ended.
+    A pass with sixty offset requests to a frozen broker waits for one of them, and a thousand pulls
+    from a lost broker do not open a thousand connections. This class sends nothing: callers `check`
+    before a request, and report its result.
 
     Parameters
     ----------
@@ -93,7 +93,7 @@ class FailingAddresses:
     ...     addresses.check("10.0.0.1:10911")
     ... except NotAskedError as error:
     ...     print(str(error)[:43], error.wait <= 0.1)
-    10.0.0.1:10911 failed and is not asked for  True
+    10.0.0.1:10911 failed and gets no request f True
     >>> addresses.check("10.0.0.1:10911")
     """
 
@@ -103,32 +103,32 @@ class FailingAddresses:
         self._logged: dict[str, float] = {}
 
     def failing(self) -> Mapping[str, Failure]:
-        """Return the addresses that have failed since they last answered; the view is kept up to
+        """Return the addresses that have failed since their last answer; the view is kept up to
         date.
         """
         return MappingProxyType(self._failing)
 
     def check(self, address: str) -> None:
-        """Raise `NotAskedError`, a `RemotingError`, if an address is not to be tried now."""
+        """Raise `NotAskedError`, a `RemotingError`, if an address must not be tried now."""
         failure = self._failing.get(address)
         if failure is not None and (wait := failure.next_try - self._now()) > 0:
             raise NotAskedError(
-                f"{address} failed and is not asked for another {wait:.1f} s: {failure.reason}",
+                f"{address} failed and gets no request for another {wait:.1f} s: {failure.reason}",
                 wait,
             )
 
     def failed(self, address: str, reason: str, began: float | None = None) -> None:
-        """Record that an address was tried in vain; several failures at once are one.
+        """Record a failed try; several failures at once count as one.
 
         Parameters
         ----------
         address : str
             The address.
         reason : str
-            What the try ended with; the address in front of it is left out.
+            Result of the try; the address in front of it is removed.
         began : float, optional
-            When the try began; now if not given. A process that was frozen finds that its tries took
-            minutes, which says nothing of the server, so at most 5 s of the first one count.
+            When the try began; now if not given. After a process was frozen its tries seem to have
+            taken minutes, independent of the server, so at most 5 s of the first try count.
         """
         now = self._now()
         known = self._failing.get(address)
@@ -145,7 +145,7 @@ class FailingAddresses:
         self._log(address, failure, now)
 
     def answered(self, address: str) -> None:
-        """Record that an address has answered, whatever it was."""
+        """Record any answer of an address."""
         failure = self._failing.pop(address, None)
         if failure is not None and self._logged.get(address, -math.inf) >= failure.since:
             log.info("%s answers again, after %.1f s", address, self._now() - failure.since)

@@ -1,7 +1,7 @@
-"""Frames of RocketMQ's remoting protocol: what is sent (JSON headers) and what comes back (JSON or
-binary headers).
+"""Frames of RocketMQ's remoting protocol, sent with JSON headers and received with JSON or binary
+headers.
 
-Java's ``RemotingCommand``: `encode` makes the bytes of a request, an answer or a one-way request,
+Java's ``RemotingCommand``: `encode` returns the bytes of a request, an answer or a one-way request,
 `decode` reads them.
 """
 
@@ -20,25 +20,25 @@ RESPONSE, ONEWAY = 1, 2
 LANGUAGE = "PYTHON"
 VERSION = 479  # of 5.3.3, so that brokers answer in standard JSON where they can
 MAX_FRAME = 64 << 20
-"""Bytes of a frame at most; a broker sends 16 MiB at most unless it is configured otherwise."""
+"""Maximum bytes of a frame; a broker sends at most 16 MiB unless configured otherwise."""
 
 MAX_HEADER = 1 << 20
-"""Bytes of a header at most: real ones have some hundred, and a remark may hold a Java stack trace."""
+"""Maximum bytes of a header: real headers have some hundred, and a remark may contain a Java stack trace."""
 
 _MAX_HEADER_MARKS = 100_000
-"""Brackets, braces and commas of a JSON header at most; they bound the time that it takes to read, for it is read at once."""
+"""Maximum brackets, braces and commas of a JSON header; they bound the time of its parsing, which happens in one step."""
 
 _INT = 1 << 31
 _BINARY = struct.Struct(">hbhii")
 
 
 class FrameError(Error, ValueError):
-    """Bytes that are no frame of RocketMQ's remoting protocol.
+    """Bytes are not a frame of RocketMQ's remoting protocol.
 
     Attributes
     ----------
     opaque : int or None
-        Number of the request that is answered so, where that much can be read.
+        Number of the answered request, if it can be read.
     """
 
     def __init__(self, message: str, opaque: int | None = None) -> None:
@@ -64,11 +64,11 @@ class Command:
 
     @property
     def is_oneway(self) -> bool:
-        """Whether this is a request that nobody answers."""
+        """Whether this is a request without an answer."""
         return bool(self.flag & ONEWAY)
 
     def answering(self, request: Command) -> Command:
-        """Return this as the answer to a request: with its number, and marked as an answer.
+        """Return this command as the answer to a request: with its number, and marked as an answer.
 
         Examples
         --------
@@ -80,7 +80,7 @@ class Command:
 
 
 def encode(command: Command) -> bytes:
-    """Return bytes of a command with a JSON header, its length in front.
+    """Return the bytes of a command with a JSON header, its length in front.
 
     Examples
     --------
@@ -110,7 +110,7 @@ def encode(command: Command) -> bytes:
 def decode(frame: bytes) -> Command:
     """Return the command of a frame without its leading length."""
     if len(frame) < 4:
-        raise FrameError(f"a frame has at least 4 bytes, got {len(frame)}")
+        raise FrameError(f"a frame must have at least 4 bytes, got {len(frame)}")
     mark = int.from_bytes(frame[:4])
     kind, length = mark >> 24, mark & 0xFFFFFF
     if length > len(frame) - 4:
@@ -118,15 +118,13 @@ def decode(frame: bytes) -> Command:
             f"a header of {length} bytes does not fit into a frame of {len(frame)} bytes"
         )
     if length > MAX_HEADER:
-        raise FrameError(f"a header of {length} bytes was announced; at most {MAX_HEADER} are read")
+        raise FrameError(f"a header of {length} bytes was announced; the limit is {MAX_HEADER}")
     header, body = frame[4 : 4 + length], frame[4 + length :]
     if kind == JSON:
         return _from_json(header, body)
     if kind == ROCKETMQ:
         return _from_binary(header, body)
-    raise FrameError(
-        f"header serialisation {kind} is not known; known are 0 (JSON) and 1 (ROCKETMQ)"
-    )
+    raise FrameError(f"header serialisation {kind} is unknown; known are 0 (JSON) and 1 (ROCKETMQ)")
 
 
 def _from_json(header: bytes, body: bytes) -> Command:

@@ -1,5 +1,5 @@
-"""Which servers are still worth asking, and how much may be asked of a broker that passes requests
-on to clients.
+"""Servers that still get requests, and the load limit of a broker that forwards requests to
+clients.
 """
 
 from __future__ import annotations
@@ -14,26 +14,26 @@ from rmqalloc.remoting.connection import NotRocketMQError, SilentError, Unreacha
 
 _MOST_FAILURES = {NotRocketMQError: 1, SilentError: 2, UnreachableError: 3}
 _MOST_BROKEN = 12
-"""Tries in a row that a broken connection may spoil: one bad frame spoils those under way, and these are tried again."""
+"""Failed tries in a row before a server is down: one bad frame fails all requests under way, which are tried again."""
 
 MOST_RELAYED = 12
-"""Clients that are asked at once through one broker. It gives each a thread of its `adminBrokerThreadPoolNums` (16), from which
-all our other requests are answered, too."""
+"""Maximum clients with requests at once through one broker. The broker uses a thread of its `adminBrokerThreadPoolNums` (16)
+for each of them, from which it also answers all our further requests."""
 
 RELAY_LASTS = 10.0
-"""Seconds for which a broker waits for a client (``Broker2Client.callClient``), and keeps that thread."""
+"""Seconds that a broker waits for a client (``Broker2Client.callClient``), and occupies that thread."""
 
 
 _PAUSES_OF_BROKERS, _PAUSES_OF_CLIENTS = (1.0, 30.0), (RELAY_LASTS, 300.0)
-"""Seconds until what was silent is asked again: after its first failure, and at most."""
+"""Seconds until a silent server gets requests again: after its first failure, and at most."""
 
 
 class DownError(RemotingError):
-    """A server that did not answer before is not asked again."""
+    """A server that did not answer before gets no further request."""
 
 
 class BackOff:
-    """When what was silent is asked again: after pauses that double as long as it stays silent.
+    """Pauses before further requests to silent servers; they double while the server stays silent.
 
     Examples
     --------
@@ -51,7 +51,7 @@ class BackOff:
         self._pauses: dict[str, tuple[float, float]] = {}  # its end, and seconds
 
     def failed(self, name: str, now: float) -> None:
-        """Begin a pause, twice as long as the one before."""
+        """Begin a pause, twice as long as the previous pause."""
         pause = min(self._pauses[name][1] * 2, self._most) if name in self._pauses else self._first
         self._pauses[name] = now + pause, pause
 
@@ -60,22 +60,22 @@ class BackOff:
         return name not in self._pauses or now >= self._pauses[name][0]
 
     def forget(self, name: str) -> None:
-        """Let the next pause be the shortest."""
+        """Reset the next pause to the shortest."""
         self._pauses.pop(name, None)
 
     def keep_only(self, names: Container[str]) -> None:
-        """Forget all others."""
+        """Forget all names except these."""
         self._pauses = {name: one for name, one in self._pauses.items() if name in names}
 
     def forget_old(self, now: float) -> None:
-        """Drop pauses that ended long ago: nothing of that name has failed since."""
+        """Drop pauses that ended long ago without a further failure."""
         self._pauses = {
             name: one for name, one in self._pauses.items() if now < one[0] + self._most
         }
 
 
 class SilentClients:
-    """Clients that did not answer, and are not asked until a pause is over and a reading begins."""
+    """Clients that did not answer. They get requests again when a pause is over and a reading begins."""
 
     def __init__(self) -> None:
         self._silent: set[str] = set()
@@ -94,14 +94,14 @@ class SilentClients:
         self._pauses.forget(client_id)
 
     def revive(self) -> None:
-        """Let those be asked again whose pause is over."""
+        """Allow requests to clients whose pause is over."""
         now = time.monotonic()
         self._silent = {one for one in self._silent if not self._pauses.is_over(one, now)}
         self._pauses.forget_old(now)
 
 
 class Health:
-    """Failures of servers since each last answered."""
+    """Failures of servers since their last answers."""
 
     def __init__(self) -> None:
         self._failures: dict[tuple[str, type[Exception]], int] = defaultdict(int)
@@ -114,11 +114,11 @@ class Health:
             raise DownError(f"{address} is down for this run: {self._down[address]}")
 
     def is_up(self, address: str) -> bool:
-        """Return whether a server is asked."""
+        """Return whether a server gets requests."""
         return address not in self._down
 
     def answered(self, address: str) -> None:
-        """Record that a server has answered, be it by a refusal."""
+        """Record an answer of a server, even a refusal."""
         for kind in (*_MOST_FAILURES, RemotingError):
             self._failures.pop((address, kind), None)
         self._pauses.forget(address)
@@ -134,8 +134,8 @@ class Health:
             self._pauses.failed(address, time.monotonic())
 
     def revive(self) -> None:
-        """Let servers be tried again whose pause is over; the first failure of such a one ends
-        that.
+        """Allow requests to servers whose pause is over; a single failure then marks a server as
+        down again.
         """
         now = time.monotonic()
         for address in [one for one in self._down if self._pauses.is_over(one, now)]:
@@ -144,7 +144,7 @@ class Health:
                 self._failures[address, kind] = _MOST_FAILURES.get(kind, _MOST_BROKEN) - 1
 
     def keep_only(self, addresses: Container[str]) -> None:
-        """Forget all other servers."""
+        """Forget all servers except these."""
         self._failures = defaultdict(
             int, {key: n for key, n in self._failures.items() if key[0] in addresses}
         )
@@ -154,14 +154,14 @@ class Health:
 
 
 class Relays:
-    """Requests that one broker passes on to clients: so many at once, so many a second."""
+    """Requests that one broker forwards to clients, with limits of concurrency and of rate."""
 
     def __init__(self, per_second: float) -> None:
         self._free = asyncio.Semaphore(MOST_RELAYED)
         self._pause, self._next = 1 / per_second, 0.0
 
     async def begin(self) -> float:
-        """Wait for a place and for the turn; the time at which the request may be sent."""
+        """Wait for a free place and for the rate; return the time at which the request may be sent."""
         await self._free.acquire()
         try:
             now = asyncio.get_running_loop().time()
@@ -174,8 +174,8 @@ class Relays:
         return at
 
     def end(self, sent: float, is_waited_for: bool) -> None:
-        """Give the place back; where the broker still waits for a silent client, only when it stops
-        to.
+        """Release the place; while the broker still waits for a silent client, only when it stops
+        waiting.
         """
         loop = asyncio.get_running_loop()
         if is_waited_for and loop.time() < sent + RELAY_LASTS:

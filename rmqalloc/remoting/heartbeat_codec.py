@@ -1,5 +1,5 @@
-"""What a member says of itself: heartbeats (code 34), leaving a group (35), a subscription that a
-broker is to check (46), and the client ids that a broker lists (38).
+"""Reports of a member: heartbeats (code 34), leaving a group (35), a subscription for a broker to
+check (46), and the client ids that a broker lists (38).
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def _consumer(data: ConsumerData) -> dict[str, Any]:
 
 
 def subscription_content(subscription: SubscriptionData) -> dict[str, Any]:
-    """Return a subscription as JSON has it; Java's ``SubscriptionData``.
+    """Return a subscription in the form of JSON; Java's ``SubscriptionData``.
 
     Examples
     --------
@@ -78,7 +78,7 @@ def check_client_body(client_id: str, consumer_group: str, subscription: Subscri
 
 
 def read_heartbeat_reply(ext_fields: Mapping[str, str]) -> HeartbeatReply:
-    """Return what a broker says of the second form, by the fields of its answer; old brokers have
+    """Return the broker's reply to the second form, from the fields of its answer; old brokers have
     none.
 
     Examples
@@ -116,11 +116,11 @@ def group_fields(consumer_group: str) -> dict[str, str]:
 
 
 def read_client_ids(body: bytes) -> list[str]:
-    """Return the client ids of a group, as a broker lists them; Java's
+    """Return the client ids of a group from a broker's list; Java's
     ``GetConsumerListByGroupResponseBody``.
 
-    One id that cannot be read is an error of the whole list, as in Java: with one client left out,
-    its queues would be given to others. The client keeps the queues that it has.
+    One unreadable id makes the whole list an error, as in Java: if a client were omitted, its queues
+    would be given to the remaining clients. The client keeps its queues.
 
     Examples
     --------

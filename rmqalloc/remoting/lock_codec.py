@@ -1,5 +1,5 @@
-"""Locks of the queues of an ordered group: what is asked to lock (code 41) and to unlock (42), and
-what is held then.
+"""Locks of the queues of an ordered group: requests to lock (code 41) and to unlock (42), and the
+queues that are held afterwards.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ def lock_body(consumer_group: str, client_id: str, queues: Iterable[MessageQueue
 def read_locked(body: bytes) -> set[MessageQueue]:
     """Return the queues that are now held; Java's ``LockBatchResponseBody``.
 
-    One queue that cannot be read is an error of the whole answer, as in Java: locks that are held
-    stay held until they expire, and are asked for again before.
+    One unreadable queue makes the whole answer an error, as in Java: held locks stay until they
+    expire, and are requested again before.
 
     Examples
     --------

@@ -1,10 +1,10 @@
 """JSON as RocketMQ's servers write it: keys may be bare numbers or whole objects, which no standard
-reader takes.
+parser accepts.
 
-A body comes from the network and may be made to cost as much as it can, so its size is weighed
-before it is read: see `MAX_MARKS`. What is standard JSON goes to the standard library. What is not
-gets its bare keys put in quotes first, which one expression does that passes every character a
-bounded number of times. What still is not standard is read by the tolerant parser below, one step
+A body comes from the network and may be made as expensive as possible, so its size is checked
+before it is read: see `MAX_MARKS`. The standard library reads standard JSON. In a body that it
+cannot read, bare keys are first put in quotes, by one expression that passes every character a
+bounded number of times. The tolerant parser below reads the remaining bodies, one step per value.
 per value.
 """
 
@@ -20,10 +20,10 @@ import numpy as np
 from rmqalloc.errors import Error
 
 MAX_DEPTH = 64
-"""Nesting that is followed; what servers send has about six levels."""
+"""Maximum nesting; bodies of servers have about six levels."""
 
 MAX_MARKS = 3_000_000
-"""Brackets, braces and commas of a body at most. They bound the values in it, and so the time and memory that it takes.
+"""Maximum brackets, braces and commas of a body. They bound its values, and so the time and memory of reading it.
 
 A broker sends 16 MiB at most unless configured otherwise, which are the offsets of 110,000 queues, with 10 marks each.
 300,000 queues or 3,000,000 topics are within the bound.
@@ -56,11 +56,11 @@ _WORDS = {"true": True, "false": False, "null": None}
 
 
 class JsonError(Error, ValueError):
-    """Text that is not JSON, not even as RocketMQ writes it, or that would cost too much to read."""
+    """Text is not JSON, not even in RocketMQ's form, or would cost too much to read."""
 
 
 class Pairs(list[tuple[Any, Any]]):
-    """An object whose keys are not texts: its (key, value) pairs in order."""
+    """An object with keys that are not texts: its (key, value) pairs in order."""
 
 
 def loads(body: bytes, is_over: Callable[[], bool] = lambda: False) -> Any:
@@ -94,7 +94,7 @@ def _weighed(body: bytes) -> int:
     marks = body.translate(None, _NO_MARKS)
     if len(marks) > MAX_MARKS:
         raise JsonError(
-            f"a body has {len(marks):,} brackets and commas; at most {MAX_MARKS:,} are read"
+            f"a body has {len(marks):,} brackets and commas; the limit is {MAX_MARKS:,}"
         )
     return int(np.cumsum(_STEPS[np.frombuffer(marks, np.uint8)], dtype=np.int32).max(initial=0))
 
@@ -110,7 +110,7 @@ _scan: Callable[[str, int], tuple[Any, int]] = vars(_LENIENT)[
 ]  # `raw_decode` without its errors
 
 
-_LONG_NUMBER = "a number has more digits than are read"
+_LONG_NUMBER = "a number has too many digits"
 
 
 def _decoded(text: str) -> Any:
@@ -170,16 +170,16 @@ def _restored(value: Any, keys: list[Any]) -> Any:
 
 
 def tolerant(text: str, is_over: Callable[[], bool] = lambda: False) -> Any:
-    """Return what `loads` answers, by the parser that takes bare keys of any kind and control
+    """Return the result of `loads` by the parser that accepts bare keys of any kind and control
     characters in strings.
     """
     parser = _Parser(text, is_over)
     try:
         value, at = parser.value(_skip(text, 0), 0)
     except (json.JSONDecodeError, IndexError) as error:
-        raise JsonError(f"a body ends in the midst or is damaged: {text[:60]!r}") from error
+        raise JsonError(f"a body ends too early or is damaged: {text[:60]!r}") from error
     if _skip(text, at) != len(text):
-        raise JsonError(f"a body goes on after its end at character {at}: {text[at : at + 60]!r}")
+        raise JsonError(f"a body continues after its end at character {at}: {text[at : at + 60]!r}")
     return value
 
 

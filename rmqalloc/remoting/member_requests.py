@@ -1,4 +1,4 @@
-"""What brokers ask of a member, each on the connection that its heartbeats come by; Java's
+"""Requests of brokers to a member, each on the connection of its heartbeats; Java's
 ``ClientRemotingProcessor``.
 """
 
@@ -37,8 +37,8 @@ class MemberRequestCode(IntEnum):
 
 
 def requested_group(request: Command) -> str:
-    """Return the group that a notice of changed clients (code 40), or a request of code 307 or 309,
-    is about.
+    """Return the group of a notice of changed clients (code 40), or of a request of code 307 or
+    309.
 
     Examples
     --------
@@ -50,7 +50,7 @@ def requested_group(request: Command) -> str:
 
 @dataclass(frozen=True, slots=True)
 class OffsetReset:
-    """Offsets that a group goes on from (code 220); Java's ``ResetOffsetRequestHeader`` and
+    """New offsets of a group (code 220); Java's ``ResetOffsetRequestHeader`` and
     ``ResetOffsetBody``.
     """
 
@@ -60,10 +60,10 @@ class OffsetReset:
 
 
 def read_offset_reset(request: Command) -> OffsetReset:
-    """Return what a request of code 220 asks for.
+    """Return the content of a request of code 220.
 
-    One offset that cannot be read is an error of the whole request, as in Java: an administrator
-    resets all queues or none.
+    One unreadable offset makes the whole request an error, as in Java: an administrator resets all
+    queues or none.
 
     Examples
     --------
@@ -97,7 +97,7 @@ def _offset(key: Any, value: Any) -> tuple[MessageQueue, int]:
 
 
 def read_status_request(request: Command) -> tuple[str, str]:
-    """Return topic and group that a request of code 221 asks the offsets of; Java's
+    """Return the topic and the group of a request for offsets (code 221); Java's
     ``GetConsumerStatusRequestHeader``.
 
     Examples
@@ -123,7 +123,7 @@ def consumer_status_body(offsets: Mapping[MessageQueue, int]) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class DirectRequest:
-    """A message that a member is to consume at once (code 309); Java's
+    """A message that a member has to consume at once (code 309); Java's
     ``ConsumeMessageDirectlyResultRequestHeader``.
     """
 
@@ -133,15 +133,15 @@ class DirectRequest:
 
 
 def read_direct_request(request: Command) -> DirectRequest:
-    """Return what a request of code 309 asks for; MessageError if its body is not one message. A
-    batch stays one, as in Java.
+    """Return the content of a request of code 309; MessageError if its body is not one message. A
+    batch stays a batch, as in Java.
     """
     message = decode_message(request.body)
     return DirectRequest(requested_group(request), message, request.ext_fields.get("brokerName"))
 
 
 class DirectOutcome(Enum):
-    """How a message was consumed; Java's ``CMResult``."""
+    """The result of consuming a message; Java's ``CMResult``."""
 
     SUCCESS = "CR_SUCCESS"
     LATER = "CR_LATER"
@@ -153,7 +153,7 @@ class DirectOutcome(Enum):
 
 @dataclass(frozen=True, slots=True)
 class DirectResult:
-    """What a member answers to a request of code 309; Java's ``ConsumeMessageDirectlyResult``.
+    """A member's answer to a request of code 309; Java's ``ConsumeMessageDirectlyResult``.
 
     Examples
     --------
@@ -168,7 +168,7 @@ class DirectResult:
     auto_commit: bool = True
 
     def encode(self) -> bytes:
-        """Return it as the body of an answer."""
+        """Return the body of the answer."""
         return body_bytes(
             {
                 "order": self.is_ordered,

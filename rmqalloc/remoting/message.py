@@ -1,15 +1,15 @@
-"""Messages as brokers answer pulls with them; Java's ``MessageDecoder`` and ``MessageExt``.
+"""Messages in the answers to pulls; Java's ``MessageDecoder`` and ``MessageExt``.
 
-A pull answers with hundreds of messages, of which a listener looks at few fields. So the fixed part
-of a message is read at once, and its body and properties are kept as bytes until somebody asks for
-them.
+An answer has hundreds of messages, and a listener reads few fields of each. So the fixed part of a
+message is read at once, and its body and properties are kept as bytes until they are requested.
 
-A message that cannot be read costs itself. The first number of a message says where the next one
-begins, and it is believed if a message does begin there. Otherwise nothing behind it can be found
-in this answer, so the reader stops there, and the next pull begins behind it: the broker knows from
-its index where messages begin. Java's decoder gives the rest of the answer up instead.
+An unreadable message costs only itself. The first number of a message gives the place of the next
+message, and it counts if a message does begin there. Otherwise the messages behind it cannot be
+found in this answer, so the reader stops there, and the next pull begins behind it: the broker has
+an index of the beginnings of messages. Java's decoder drops the rest of the answer instead.
 
-An answer costs bounded time and memory, whatever it holds: `MAX_MESSAGES` and `MAX_BODY`. What is
+An answer costs bounded time and memory, whatever it contains: `MAX_MESSAGES` and `MAX_BODY`. The
+next pull reads messages beyond them. Reading proceeds in steps of some milliseconds.
 beyond them is left to the next pull. Reading goes in steps of some milliseconds.
 """
 
@@ -35,15 +35,15 @@ _COMPRESSION = 7 << 8
 _CRC = 0x7FFFFFFF
 
 MAGIC_V1, MAGIC_V2 = -626843481, -626843477
-"""Second number of a message; with the second, a topic may have more than 127 bytes. Java's ``MessageVersion``."""
+"""Second number of a message; with version 2, a topic may have more than 127 bytes. Java's ``MessageVersion``."""
 
 MAX_BODY = 64 << 20
-"""Bytes of a body at most, once it is decompressed, and of all batches of one answer; brokers take bodies of 4 MiB
-unless they are configured otherwise.
+"""Maximum bytes of a decompressed body, and of all batches of one answer; brokers accept bodies of 4 MiB
+unless configured otherwise.
 """
 
 MAX_MESSAGES = 8192
-"""Messages that are read of one answer at most, those in batches included; a pull asks for 1,024 at most."""
+"""Maximum messages of one answer, messages in batches included; a pull requests at most 1,024."""
 
 _LEAST = -(1 << 63)  # of Java's long
 _STEP = 256 << 10  # bytes of an answer in one step, a pull's usual bound: 2,900 messages at most
@@ -61,7 +61,7 @@ TAGS, KEYS, UNIQUE_KEY, RETRY_TOPIC, REAL_TOPIC = (
 
 
 class MessageError(Error, ValueError):
-    """Bytes that are no message, or a body that cannot be read."""
+    """Bytes are not a message, or a body cannot be read."""
 
 
 def _layout(born: int, store: int) -> Struct:
@@ -86,16 +86,16 @@ class Message:
     Attributes
     ----------
     topic : str
-        What it was read from; the topic of a group's retries where it was sent back, see
+        Topic that it was read from; the retry topic of a group if it was sent back, see
         `retry_topic`.
     raw_body : bytes
-        As it came; `body` is decompressed.
+        Body as received; `body` is decompressed.
     raw_properties : bytes
-        As they came; see `properties`.
+        Properties as received; see `properties`.
     queue_id, queue_offset : int
-        Where it stands.
+        Queue id, and offset in the queue.
     commit_log_offset : int
-        Where its broker stores it.
+        Offset in the commit log of its broker.
     sys_flag, flag : int
         RocketMQ's own bits, and the sender's.
     born_timestamp, store_timestamp : int
@@ -105,11 +105,11 @@ class Message:
     body_crc : int
         Checksum of ``raw_body``, see `check_body`.
     store_size : int
-        Bytes that it has in all.
+        Its total bytes.
     prepared_transaction_offset : int
-        Of a transaction.
+        Offset of a transaction.
     broker_name : str
-        Broker that it was pulled from, set by who pulls: no message says it.
+        Broker that it was pulled from, set by the puller: messages do not contain it.
 
     Examples
     --------
@@ -141,7 +141,7 @@ class Message:
 
     @property
     def body(self) -> bytes:
-        """The body as it was sent; decompressed at every call, so keep it. MessageError if that is
+        """The body as it was sent; decompressed at every call, so store it. MessageError if that is
         not possible.
         """
         if not self.sys_flag & COMPRESSED:
@@ -157,22 +157,22 @@ class Message:
 
     @property
     def tags(self) -> str | None:
-        """Its tag; a message has one, whatever Java calls it."""
+        """Tag of the message; a message has one tag, despite Java's plural name."""
         return self.properties.get(TAGS)
 
     @property
     def keys(self) -> list[str]:
-        """Keys that its sender gave it."""
+        """Keys given by the sender."""
         return self.properties.get(KEYS, "").split()
 
     @property
     def unique_key(self) -> str | None:
-        """Id that its sender's client gave it."""
+        """Id given by the client of the sender."""
         return self.properties.get(UNIQUE_KEY)
 
     @property
     def msg_id(self) -> str:
-        """What consumers call its id: its unique key, else `offset_msg_id`."""
+        """Id for consumers: the unique key, else `offset_msg_id`."""
         return self.unique_key or self.offset_msg_id
 
     @property
@@ -189,12 +189,12 @@ class Message:
 
     @property
     def born_host(self) -> str:
-        """``host:port`` that sent it."""
+        """``host:port`` of the sender."""
         return _host(self._born, self._born_port)
 
     @property
     def store_host(self) -> str:
-        """``host:port`` of the broker that stored it."""
+        """``host:port`` of the storing broker."""
         return _host(self._store, self._store_port)
 
     @property
@@ -204,7 +204,7 @@ class Message:
 
     @property
     def real_topic(self) -> str | None:
-        """Topic that it was sent to, where the broker kept it elsewhere meanwhile (delays,
+        """Topic that it was sent to, if the broker stored it elsewhere meanwhile (delays,
         transactions).
         """
         return self.properties.get(REAL_TOPIC)
@@ -218,8 +218,8 @@ class Message:
 
 
 def read_properties(data: bytes) -> dict[str, str]:
-    """Return properties by name; a part that is no pair is passed over and costs no other property,
-    as by Java's ``string2messageProperties``. Bytes that are not UTF-8 become U+FFFD.
+    """Return properties by name. A part that is not a pair is ignored and costs no other property,
+    as in Java's ``string2messageProperties``. Bytes that are not UTF-8 become U+FFFD.
 
     Examples
     --------
@@ -235,18 +235,17 @@ def read_properties(data: bytes) -> dict[str, str]:
 
 
 def decode_messages(data: bytes) -> list[Message]:
-    """Return the messages of the body that a pull is answered with; Java's
+    """Return the messages in the body of an answer to a pull; Java's
     ``MessageDecoder.decodes``.
 
-    A last message that is cut is left out, as by Java. A batch that a producer sent as one is
-    returned as the messages in it. `MessageReader` passes over what cannot be read, and reads in
-    steps.
+    A truncated last message is omitted, as in Java. A batch of a producer is returned as the
+    messages in it. `MessageReader` skips unreadable messages, and reads in steps.
 
     Raises
     ------
     MessageError
-        Something else than a message stands there, not even the first one is whole, or there are
-        more than `MAX_MESSAGES`.
+        A message is not a message, the first message is truncated, or there are more than
+        `MAX_MESSAGES`.
 
     Examples
     --------
@@ -263,12 +262,12 @@ def decode_messages(data: bytes) -> list[Message]:
 
 
 def decode_message(data: bytes) -> Message:
-    """Return the one message that there is, whole and as it came: a batch stays one.
+    """Return a single message, whole and as received: a batch stays a batch.
 
     Raises
     ------
     MessageError
-        There is something else, or more.
+        The bytes are not a message, or there are more of them.
 
     Examples
     --------
@@ -277,36 +276,36 @@ def decode_message(data: bytes) -> Message:
     """
     message, end = _message(data, 0)
     if end < len(data):
-        raise MessageError(f"one message was expected, and {len(data) - end} bytes follow it")
+        raise MessageError(f"a single message was expected, and {len(data) - end} bytes follow it")
     return message
 
 
 class MessageReader:
-    """Reads the messages of an answer to a pull in steps, and passes over those that cannot be read.
+    """Read the messages of an answer to a pull in steps, and skip unreadable messages.
 
     Parameters
     ----------
     data : bytes
         Body of the answer.
     begin, end : int
-        Offset that the pull asked for, and the one that the answer names for the next pull. A
-        message with an offset outside of them, or that does not rise, cannot be read; messages of a
-        batch before ``begin`` were pulled before.
+        Offset of the pull, and offset of the next pull from the answer. A message with an
+        offset outside of this range, or that does not rise, is unreadable; messages of a batch
+        before ``begin`` were pulled before.
 
     Attributes
     ----------
     messages : list of Message
-        What was read.
+        The messages.
     n_undecodable : int
-        Messages that cannot be read. The rest of a batch counts once.
+        Unreadable messages. The rest of a batch counts once.
     first_error : MessageError or None
-        Why the first of them cannot be read.
+        Error of the first unreadable message.
     first_undecodable : int
-        Its offset: its own if that is possible, otherwise the one after the message before it.
+        Its offset: its own if that is possible, otherwise the offset after the message before it.
     following : int
-        Where the next pull begins: ``end``, or before it where the answer was not read to its end.
+        Offset of the next pull: ``end``, or before it if the answer was not read to its end.
     stopped_by : MessageError or None
-        Why it was not.
+        Reason why the answer was not read to its end.
 
     Examples
     --------
@@ -334,7 +333,7 @@ class MessageReader:
         self.stopped_by: MessageError | None = None
 
     def steps(self) -> Iterator[None]:
-        """Read the answer; yields after each step that is not the last one."""
+        """Read the answer; yield after each step except the last."""
         data, messages, begin, end = self._data, self.messages, self._begin, self._end
         at, size, pause = 0, len(self._data), _STEP
         last = self._last
@@ -490,7 +489,9 @@ class MessageReader:
                     yield
         except (StructError, IndexError):
             self._pass(
-                MessageError(f"the batch {batch.offset_msg_id} holds something else than messages")
+                MessageError(
+                    f"the batch {batch.offset_msg_id} contains bytes that are not messages"
+                )
             )
 
 
@@ -561,7 +562,7 @@ def _cut(data: bytes, at: int) -> str:
 
 
 def encode_message(message: Message) -> bytes:
-    """Return a message as a broker sends it; Java's ``MessageDecoder.encode``.
+    """Return a message in the form that a broker sends; Java's ``MessageDecoder.encode``.
 
     Examples
     --------
@@ -585,8 +586,8 @@ def encode_message(message: Message) -> bytes:
 
 
 def tagged(messages: Iterable[Message], tags: Collection[str]) -> list[Message]:
-    """Return the messages with one of some tags, all where there are none; brokers compare hashes
-    of tags alone.
+    """Return the messages with one of some tags, all messages without tags; brokers compare only
+    hashes of tags.
 
     Java's ``PullAPIWrapper.processPullResult``; ``tags`` are those of a `SubscriptionData`.
 
@@ -608,14 +609,14 @@ def _chunks(data: bytes, sys_flag: int, most: int) -> Iterator[bytes]:
     """Yield the parts of a body of at most so many bytes; Java's ``CompressorFactory``."""
     kind = sys_flag & _COMPRESSION
     if kind not in _DECOMPRESSORS:
-        raise MessageError(f"a body is compressed by a method that is not known: {kind >> 8}")
+        raise MessageError(f"a body is compressed by an unknown method: {kind >> 8}")
     name, decompress = _DECOMPRESSORS[kind]
     n_bytes = 0
     try:
         for part in decompress(data, min(_CHUNK, most + 1)):
             n_bytes += len(part)
             if n_bytes > most:
-                raise _TooLongError(f"a body has more than {most} bytes when it is decompressed")
+                raise _TooLongError(f"a body has more than {most} bytes after decompression")
             yield part
     except _TooLongError:
         raise
@@ -624,7 +625,7 @@ def _chunks(data: bytes, sys_flag: int, most: int) -> Iterator[bytes]:
             f"a body is compressed by {name}; to read it, install the package {error.name}"
         ) from None
     except Exception as error:  # each package has errors of its own
-        raise MessageError(f"a body is not the {name} that it should be: {error}") from error
+        raise MessageError(f"a body is not valid {name}: {error}") from error
 
 
 def _zlib(data: bytes, size: int) -> Iterator[bytes]:

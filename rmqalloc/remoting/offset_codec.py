@@ -1,5 +1,5 @@
-"""Fields of requests about offsets: stored ones (codes 14, 15), the first (31) and last (30) of a
-queue, by time (29).
+"""Fields of requests about offsets: stored offsets (codes 14, 15), the first (31) and last (30)
+offset of a queue, and offsets by time (29).
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from rmqalloc.remoting.body_fields import number_field
 def queue_request_fields(queue: MessageQueue) -> dict[str, str]:
     """Return the fields of a request for a queue's first or last offset.
 
-    Java's ``GetMinOffsetRequestHeader`` and ``GetMaxOffsetRequestHeader``; ``bname`` is what
-    brokers of static topics go by.
+    Java's ``GetMinOffsetRequestHeader`` and ``GetMaxOffsetRequestHeader``; brokers of static topics
+    use ``bname``.
 
     Examples
     --------
@@ -61,7 +61,7 @@ def search_offset_fields(queue: MessageQueue, timestamp: int) -> dict[str, str]:
 
 
 def read_offset(ext_fields: Mapping[str, str]) -> int:
-    """Return the offset that the fields of an answer hold.
+    """Return the offset in the fields of an answer.
 
     Examples
     --------

@@ -1,5 +1,5 @@
-"""Pulls (code 11): what is asked, with the commit that it can carry, and what is answered; and
-messages sent back (36).
+"""Pulls (code 11): the request, with the commit that it can carry, and the answer; and messages
+sent back (36).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ COMMIT, SUSPEND, SUBSCRIPTION, CLASS_FILTER = 1, 2, 4, 8
 
 
 class PullStatus(Enum):
-    """What a pull found; the values are the codes of answers, the names are Java's."""
+    """Result of a pull; the values are the codes of answers, the names are Java's."""
 
     FOUND = ResponseCode.SUCCESS
     NO_NEW_MSG = ResponseCode.PULL_NOT_FOUND
@@ -28,7 +28,7 @@ class PullStatus(Enum):
 
 
 PULL_CODES = tuple(int(status.value) for status in PullStatus)
-"""Codes of answers to a pull that are no errors: what `Connection.ask` is to accept."""
+"""Codes of answers to a pull that are not errors, for `Connection.ask` to accept."""
 
 
 def pull_fields(
@@ -48,24 +48,24 @@ def pull_fields(
     Parameters
     ----------
     consumer_group : str
-        Who pulls.
+        Group of the pull.
     queue : MessageQueue
-        What is read.
+        Queue to read.
     offset : int
-        The first message wanted.
+        Offset of the first message.
     subscription : SubscriptionData
-        Its version and type are sent always; a broker that has a newer one answers with the
-        messages of that.
+        Its version and type are always sent; a broker with a newer subscription answers with its
+        messages.
     max_messages, max_bytes : int
-        What an answer may hold; brokers have bounds of their own, and those before 5.0 know no
+        Limits of an answer; brokers have limits of their own, and brokers before 5.0 ignore
         ``max_bytes``.
     commit_offset : int, optional
-        Stored as the offset of the group before the pull; a pull without it stores nothing. A slave
-        must not get one.
+        Stored as the offset of the group before the pull; a pull without it stores nothing. Must
+        not be sent to a slave.
     suspend_ms : int, optional
         How long the broker may wait for a message; None: it answers at once.
     sends_expression : bool
-        The expression goes along and is used in place of the one that heartbeats sent.
+        The pull contains the expression, which replaces the expression of heartbeats.
 
     Examples
     --------
@@ -94,22 +94,22 @@ def pull_fields(
 
 @dataclass(frozen=True, slots=True)
 class PullAnswer:
-    """What a broker answers to a pull; Java's ``PullResultExt``.
+    """A broker's answer to a pull; Java's ``PullResultExt``.
 
     Attributes
     ----------
     status : PullStatus
-        What it found.
+        Result of the pull.
     next_begin_offset : int
-        Where to pull next.
+        Offset of the next pull.
     min_offset, max_offset : int
-        Ends of the queue: its first message, and where the next one will be.
+        Ends of the queue: the offset of its first message and of the next message.
     suggested_broker_id : int
-        Which of the broker's addresses to pull from next; 0 is the master.
+        Broker id of the address for the next pull; 0 is the master.
     body : bytes
         Messages, see `rmqalloc.remoting.decode_messages`; empty unless found.
     offset_delta : int
-        Is added to the offsets of messages of a static topic.
+        Number to add to the offsets of messages of a static topic.
     """
 
     status: PullStatus
@@ -122,7 +122,7 @@ class PullAnswer:
 
 
 def read_pull_answer(answer: Command) -> PullAnswer:
-    """Return what an answer to a pull says.
+    """Return the content of an answer to a pull.
 
     Examples
     --------
@@ -131,7 +131,7 @@ def read_pull_answer(answer: Command) -> PullAnswer:
     """
     if answer.code not in PULL_CODES:
         raise AnswerError(
-            f"a pull is answered with one of the codes {PULL_CODES}, got {answer.code}"
+            f"the answer to a pull must have one of the codes {PULL_CODES}, got {answer.code}"
         )
     fields = answer.ext_fields
     return PullAnswer(
@@ -158,8 +158,8 @@ def send_back_fields(
 ) -> dict[str, str]:
     """Return the fields of a request to deliver a message to its group again, later.
 
-    Java's ``ConsumerSendMsgBackRequestHeader``. ``delay_level`` 0 lets the broker choose by how
-    often the message was consumed, -1 sends it to the dead letters at once.
+    Java's ``ConsumerSendMsgBackRequestHeader``. With ``delay_level`` 0 the broker chooses the delay by
+    how often the message was consumed; -1 makes the message a dead letter at once.
 
     Examples
     --------

@@ -1,9 +1,9 @@
-"""Codes of requests that a cluster may get: reads. Nothing else leaves unless `rmqalloc.client`
-asks for it.
+"""Codes of requests that read from a cluster. No further request is sent unless `rmqalloc.client`
+sends it.
 
-A connection is made with the set of codes that it may send, `ReadCode` if nothing else is said, and
-`check_code` stands where bytes leave. Only `rmqalloc.client` has a larger set; a test sees to it
-that no other room names one.
+A connection is created with a set of permitted codes, `ReadCode` by default, and `check_code` checks
+each request before its bytes are sent. Only `rmqalloc.client` has a larger set; a test checks that
+no further package uses one.
 """
 
 from __future__ import annotations
@@ -31,13 +31,11 @@ class ReadCode(IntEnum):
 
 
 class ForbiddenRequestError(Error):
-    """Something was about to be sent that a connection was not made for; this is a mistake in the
-    program.
-    """
+    """A request is not permitted for the connection; this is a defect of the program."""
 
 
 def check_code(code: int, codes: type[IntEnum] = ReadCode) -> None:
-    """Refuse every code that is not in a set of codes.
+    """Refuse every code outside a set of codes.
 
     Examples
     --------

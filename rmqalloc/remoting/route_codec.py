@@ -1,4 +1,4 @@
-"""Routes of topics, as name servers answer (code 105)."""
+"""Routes of topics from name servers (code 105)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from rmqalloc.remoting.body_fields import (
 )
 
 MAX_ROUTE_QUEUES = 1 << 14
-"""Queues of a topic that a member reads, at most; topics have tens, some have thousands."""
+"""Maximum queues of a topic that a member reads; topics have tens, some have thousands."""
 
 
 def topic_route_fields(topic: str) -> dict[str, str]:
@@ -37,8 +37,8 @@ def topic_route_fields(topic: str) -> dict[str, str]:
 def read_topic_route(body: bytes) -> TopicRouteData:
     """Return the route of a topic; Java's ``TopicRouteData``.
 
-    One entry that cannot be read is an error of the whole route, as in Java: a client that left a
-    broker out would divide other queues than the other clients do. It keeps the route that it has.
+    One unreadable entry makes the whole route an error, as in Java: a client that omitted a broker
+    would divide other queues than the remaining clients. It keeps its last route.
 
     Raises
     ------
@@ -66,14 +66,12 @@ def read_topic_route(body: bytes) -> TopicRouteData:
         logical[info.scope] = max(logical.get(info.scope, 0), info.total_queues)
     n_queues = max(sum(data.read_queue_nums for data in route.queue_datas), sum(logical.values()))
     if n_queues > MAX_ROUTE_QUEUES:
-        raise AnswerError(f"a topic of {n_queues:,} queues; at most {MAX_ROUTE_QUEUES:,} are read")
+        raise AnswerError(f"a topic of {n_queues:,} queues; the limit is {MAX_ROUTE_QUEUES:,}")
     return route
 
 
 def queue_datas(content: Any, topic: str | None = None) -> list[QueueData]:
-    """Return what each broker holds of a topic, by what the body of a route holds; no broker stands
-    there twice.
-    """
+    """Return each broker's data of a topic from the body of a route; no broker is repeated."""
     found: dict[str, QueueData] = {}
     for data in list_of(object_of(content, "route").get("queueDatas"), "queueDatas"):
         one = object_of(data, "queueData")
@@ -88,7 +86,7 @@ def queue_datas(content: Any, topic: str | None = None) -> list[QueueData]:
 
 
 def broker_datas(content: Any) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Yield the brokers of a route by name, each as it came, by what the body of a route holds."""
+    """Yield the brokers of a route by name, unchanged, from the body of a route."""
     for data in list_of(object_of(content, "route").get("brokerDatas") or [], "brokerDatas"):
         one = object_of(data, "brokerData")
         yield text_of(one.get("brokerName"), "brokerName"), one

@@ -1,5 +1,5 @@
-"""What a member answers when it is asked what it does (code 307): read by mqadmin's
-``consumerStatus``, `check` and others.
+"""A member's answer to a request for its state (code 307), which mqadmin's ``consumerStatus`` and
+`check` read.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ STRATEGY_CLASSES = {
     f"{_OURS}AllocateOrdinal2": "ORDINAL/2",
     f"{_OURS}AllocateStable": "STABLE/1",
 }
-"""Keys of strategies by the Java class that a member reports: one of the same name elsewhere may divide in any way."""
+"""Strategy names by the Java class that a member reports; a class of the same name elsewhere may divide in any way."""
 
 _CLASSES = {key: name for name, key in STRATEGY_CLASSES.items()}
 
@@ -60,8 +60,8 @@ class ProcessQueueInfo:
 
 @dataclass(frozen=True, slots=True)
 class TopicRates:
-    """How fast a topic is read; Java's ``ConsumeStatus``. ``rt`` in milliseconds, ``tps`` in
-    messages per second.
+    """Read rate of a topic; Java's ``ConsumeStatus``. ``rt`` in milliseconds, ``tps`` in messages per
+    second.
     """
 
     pull_rt: float = 0.0
@@ -94,16 +94,16 @@ def _spelt(name: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ConsumerRunningInfo:
-    """What a member does; Java's class of this name.
+    """State of a member; Java's class of this name.
 
     Attributes
     ----------
     properties : mapping of str to str
         See `running_properties`.
     subscriptions : tuple of SubscriptionData
-        What it subscribes to.
+        Its subscriptions.
     queues : mapping of MessageQueue to ProcessQueueInfo
-        What it owns.
+        Its queues.
     statuses : mapping of str to TopicRates
         By topic.
 
@@ -120,7 +120,7 @@ class ConsumerRunningInfo:
     statuses: Mapping[str, TopicRates] = field(default_factory=dict)
 
     def encode(self) -> bytes:
-        """Return it as the body of an answer."""
+        """Return the body of the answer."""
         content = {
             "mqPopTable": {},
             "properties": dict(self.properties),
@@ -147,7 +147,7 @@ def running_properties(
     consume_type: ConsumeType = ConsumeType.PASSIVELY,
     client_rebalance: bool = True,
 ) -> dict[str, str]:
-    """Return the properties of a member that others look at.
+    """Return the properties of a member that tools read.
 
     Parameters
     ----------
@@ -155,19 +155,19 @@ def running_properties(
         Milliseconds since the epoch; mqadmin compares subscriptions only of members that are two
         minutes old.
     name_server : str
-        ``host:port``, several parted by semicolons.
+        ``host:port``, several separated by semicolons.
     strategy : str
-        Key of a strategy, reported by the Java class of the rule; its own name where Java has none.
+        Name of a strategy, reported as the Java class of the rule; as its own name if Java has none.
     client_version : str
-        As a member calls its release.
+        Name of the member's release.
     is_ordered : bool
         Whether its listener is ordered.
     threads : int
-        How many messages it works on at once.
+        Maximum concurrent messages.
     consume_type : ConsumeType
-        How it consumes.
+        How the member consumes.
     client_rebalance : bool
-        False where a broker assigns the queues.
+        False if a broker assigns the queues.
 
     Examples
     --------
@@ -189,10 +189,10 @@ def running_properties(
 
 
 def is_of_rmqalloc(properties: Mapping[str, Any]) -> bool:
-    """Return whether a client says in its properties that it divides by this library.
+    """Return whether a client reports in its properties that it divides queues by this library.
 
-    Its language is PYTHON then, and so is that of clients that wrap the library of C++, which
-    divide by AVG alone.
+    Its language is then PYTHON, which clients over the C++ library also report; these divide queues
+    only by AVG.
 
     Examples
     --------

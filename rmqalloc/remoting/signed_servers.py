@@ -1,10 +1,9 @@
-"""Which servers requests are signed for: those that the user named, or whose certificate was
-verified.
+"""Servers that get signed requests: servers that the user named, or whose certificate was verified.
 
 A signature covers the values of a request's fields and its body, but neither its code nor the names
-of the fields nor a time. Whoever sees a signed request can send another one, of any code, with the
-same values, as often as he likes. Addresses of brokers come from name servers, where anybody who
-reaches them can register a broker, so an address alone is no reason to sign.
+of the fields nor a time. An attacker who sees a signed request can send another one, of any code,
+with the same values, any number of times. Addresses of brokers come from name servers, where every
+machine that reaches them can register a broker, so an address alone is no reason to sign.
 """
 
 from __future__ import annotations
@@ -21,11 +20,11 @@ _Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 
 class NotNamedError(RemotingError):
-    """A request to this server would be signed, and nobody named it."""
+    """A request to this server would be signed, but the user did not name the server."""
 
 
 class SignedServers:
-    """Servers that requests are signed for.
+    """Servers that get signed requests.
 
     Examples
     --------
@@ -55,11 +54,11 @@ class SignedServers:
                 host_and_port(f"{part}:1")
         except ArgumentError as error:
             raise ArgumentError(
-                f"acl_address {part[:80]!r} is none of HOST, HOST:PORT and a network such as 10.0.0.0/16: {error}"
+                f"acl_address {part[:80]!r} must be HOST, HOST:PORT or a network such as 10.0.0.0/16: {error}"
             ) from None
 
     def __contains__(self, address: object) -> bool:
-        """Return whether a server, ``host:port``, is one of them."""
+        """Return whether a server, ``host:port``, is in the set."""
         try:
             host, port = host_and_port(str(address))
         except ArgumentError:
@@ -74,16 +73,16 @@ class SignedServers:
         )
 
     def check(self, address: str) -> None:
-        """Raise `NotNamedError` if a server is none of them."""
+        """Raise `NotNamedError` if a server is not in the set."""
         if address not in self:
             raise NotNamedError(
-                f"{address} is not asked, for requests to it would be signed, and only a name server told its address: name it "
+                f"no request is sent to {address}: it would be signed, but only a name server gave its address. Name it "
                 f"by acl_address: {address} in its context (acl_address in Python), or use TLS that verifies servers"
             )
 
 
 def is_verified(tls: ssl.SSLContext | None) -> bool:
-    """Return whether servers prove who they are, by a chain of certificates and their host names."""
+    """Return whether TLS verifies servers by a chain of certificates and their host names."""
     return tls is not None and tls.verify_mode is ssl.CERT_REQUIRED and tls.check_hostname
 
 

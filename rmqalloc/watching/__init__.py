@@ -1,11 +1,11 @@
-"""A cluster watched over time: which states last, what is raised and cleared, who joins and leaves,
-what moves, what settles.
+"""A cluster watched over time: lasting states, raised and cleared findings, clients that join and
+leave, queues that move, groups that settle.
 
-One answerer for everything that looks again: the service's metrics, the history, `rmqalloc check
---settle`. Each reading (`rmqalloc.snapshot.live.rereading.ClusterReading`) becomes an `Observation`.
-A state counts once two readings in a row have seen it: while a group rebalances, for seconds, other
-queues have no owner or two at every look. What lasted shorter may be missed and is never invented;
-of what could not be read nothing is concluded.
+The service's metrics, the history and `rmqalloc check --settle` all rest on this package. Each
+reading (`rmqalloc.snapshot.live.rereading.ClusterReading`) becomes an `Observation`. A state counts
+after two consecutive readings have seen it, because during the seconds of a rebalance each reading
+sees different queues with no owner or with two. A shorter state may be missed and is never invented.
+Facts that could not be read lead to no conclusion.
 """
 
 from typing import TYPE_CHECKING

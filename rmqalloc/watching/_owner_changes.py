@@ -40,15 +40,15 @@ class _Sighting(NamedTuple):
 
 
 class OwnersSeen(NamedTuple):
-    """The owners of a group's queues as one reading saw them.
+    """The owners of a group's queues in one reading.
 
     Attributes
     ----------
     at : float
-        When the oldest of its parts was read, in seconds of the Unix clock.
+        When the oldest part was read, in seconds of the Unix clock.
     owners : mapping of MessageQueue to tuple of str
-        Client ids, () for nobody; a queue that is missing is not known. Empty where clients share
-        queues.
+        Client ids, () for an unowned queue; a queue with an unknown owner is missing. Empty if
+        clients share queues.
     """
 
     at: float

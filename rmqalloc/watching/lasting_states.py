@@ -1,9 +1,9 @@
-"""States that last two sightings, by key: what changed, between when and when.
+"""States that last two sightings, by key, with the time range of each change.
 
-A sighting may have taken time: its parts were read one after the other. So it has two moments. What
-it shows was so at or after the first, and has become so by the second; a change lies between the
-first moment of the last sighting of the old state and the second moment of the first sighting of
-the new one.
+The parts of a sighting may be read one after another, so a sighting has two moments: the first and
+the last read. Its state held at or after the first moment, and began by the second. A change lies
+between the first moment of the last sighting of the old state and the second moment of the first
+sighting of the new state.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ V = TypeVar("V", bound=Hashable)
 
 
 class Change(NamedTuple, Generic[K, V]):
-    """One state that gave way to another, somewhere between two moments.
+    """One state that replaced another, at some time between two moments.
 
     Attributes
     ----------
     key
-        Whose state it is.
+        Key of the state.
     before, after
-        The states; None for what is known not to be there. Where nothing was known before,
-        ``before`` and ``last_seen_before`` are None.
+        The states; None if the key was known to be absent. If nothing was known before, ``before``
+        and ``last_seen_before`` are None.
     last_seen_before, first_seen_after : float
-        When ``before`` was last seen, and ``after`` first, in seconds of the Unix clock.
+        Last sighting of ``before`` and first sighting of ``after``, in seconds of the Unix clock.
     """
 
     key: K
@@ -50,7 +50,7 @@ class _Lasting(NamedTuple, Generic[V]):
 
 
 class LastingStates(Generic[K, V]):
-    """The lasting state of every key; a state becomes lasting at its second sighting in a row.
+    """The lasting state of every key; a state lasts from its second consecutive sighting on.
 
     Examples
     --------
@@ -65,14 +65,14 @@ class LastingStates(Generic[K, V]):
         self._states: dict[K, _Lasting[V]] = {}
 
     def __contains__(self, key: K) -> bool:
-        """Return whether anything is known of a key, be it from one sighting."""
+        """Return whether anything is known of a key, even from one sighting."""
         return key in self._states
 
     def __len__(self) -> int:
         return len(self._states)
 
     def known(self, key: K, value: V | None, at: float) -> None:
-        """Begin with a state that is known to have lasted, as the absence of what was not there."""
+        """Set a state that is known to have lasted, such as the absence of a key."""
         self._states[key] = _Lasting(True, value, at)
 
     def seen(
@@ -83,12 +83,12 @@ class LastingStates(Generic[K, V]):
         Parameters
         ----------
         key
-            Whose state it is.
+            Key of the state.
         value
-            The state; None for what is known not to be there.
+            The state; None if the key is known to be absent.
         at, until : float
             When the first and the last part of the sighting were read, in seconds of the Unix
-            clock; at once by default.
+            clock; ``until`` is ``at`` by default.
         """
         state, until = self._states.get(key), at if until is None else until
         if state is not None and state.is_known and state.value == value:
@@ -105,12 +105,12 @@ class LastingStates(Generic[K, V]):
         )
 
     def forget(self, key: K) -> None:
-        """Drop everything that is known of a key."""
+        """Forget everything about a key."""
         self._states.pop(key, None)
 
     def is_absent(self, key: K) -> bool:
-        """Return whether the key is known not to be there, and nothing else has been seen since,
-        nor ever lasted.
+        """Return whether the key is known to be absent, and no state has been seen since or has ever
+        lasted.
         """
         state = self._states.get(key)
         if state is None:
@@ -118,6 +118,6 @@ class LastingStates(Generic[K, V]):
         return (state.pending if state.is_pending else state.value) is None and state.value is None
 
     def lasting(self, key: K) -> V | None:
-        """Return the lasting state, None where none is known or the key is known not to be there."""
+        """Return the lasting state, None if it is unknown or the key is known to be absent."""
         state = self._states.get(key)
         return None if state is None else state.value

@@ -1,4 +1,4 @@
-"""Comparing each reading of a cluster with those before it: `Observer`, `Observation`."""
+"""Comparing each reading of a cluster with earlier readings: `Observer`, `Observation`."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ _NOTHING: Mapping[str, float] = MappingProxyType({})
 
 
 class Observation(NamedTuple):
-    """One reading, and what changed since the readings before.
+    """One reading, and the changes since earlier readings.
 
     Attributes
     ----------
     reading : ClusterReading
     known : Known
-        The snapshot of the reading, with every strategy decided.
+        The snapshot of the reading, with the strategy of every group decided.
     groups : GroupList
         All groups in one row each, as `rmqalloc groups` lists them.
     owners : CurrentOwners
@@ -36,29 +36,28 @@ class Observation(NamedTuple):
     findings : Findings
         Findings of `rmqalloc check` at this moment.
     lasting : tuple of Finding
-        Those findings that the reading before had, too.
+        Findings that the previous reading also had.
     raised, cleared : tuple of Change
-        Findings that last since this reading, and findings that are gone since. Keys identify a
+        Findings that last since this reading, and findings that ended with it. Keys identify a
         fault, values are findings. ``before`` of a raised finding is the same fault with another
-        severity, or None. ``last_seen_before`` is None if some answers were missing, so that it is
-        not known whether the fault was there before.
+        severity, or None. ``last_seen_before`` is None if some answers were missing, so that the
+        earlier state of the fault is unknown.
     members : tuple of Change
-        Clients that joined (``before`` None) or left (``after`` None), or are listed another number
-        of times; keys are (consumer group, client id), values how often the id is listed.
-        ``last_seen_before`` is None for clients that were there from the first reading on.
+        Clients that joined (``before`` None), left (``after`` None), or whose number of entries in
+        the list changed; keys are (consumer group, client id), values the number of entries.
+        ``last_seen_before`` is None for clients that the first reading had.
     moves : tuple of Change
-        Queues whose owners changed; keys are (consumer group, MessageQueue), values tuples of
-        client ids, () for unowned. ``before`` is None for a queue that is new, or known for the
-        first time (then ``last_seen_before`` is None, too); ``after`` is None for a queue that is
-        gone.
+        Queues with changed owners; keys are (consumer group, MessageQueue), values tuples of client
+        ids, () for unowned. ``before`` is None for a new queue, or if owners are known for the first
+        time (then ``last_seen_before`` is None, too); ``after`` is None for a removed queue.
     settled : mapping of str to float
-        Groups that settled since the reading before, with the seconds from the first sign of the
+        Groups that settled since the previous reading, with the seconds from the first sign of the
         change to this reading, the first in which every queue has its expected owner.
     unsettled : mapping of str to float
-        Groups that have not settled, with when their change was first seen (seconds of the Unix
-        clock).
+        Groups that have not settled, with the first sighting of their change in seconds of the Unix
+        clock.
     owners_seen : mapping of str to OwnersSeen
-        Groups whose owners were read since the reading before, with these owners.
+        Groups whose owners were read since the previous reading, with these owners.
     """
 
     reading: ClusterReading
@@ -134,9 +133,9 @@ class Observer:
         Parameters
         ----------
         reading : ClusterReading
-            A part of a group counts if it was read after the same part of the readings before. A
-            reading that is earlier than the last, as after a clock went back, is a first reading
-            again: changes in between are not known.
+            A part of a group counts if it was read after the same part of all earlier readings. A
+            reading earlier than the last one, such as after a clock went back, counts as a first
+            reading: changes in between are unknown.
 
         Raises
         ------
@@ -217,7 +216,7 @@ Member = tuple[str, str]
 
 
 class MemberChanges:
-    """The lasting members of every group. A state is how often a client id is listed."""
+    """The lasting members of every group. A state is the number of entries of a client id."""
 
     def __init__(self) -> None:
         self._states: LastingStates[Member, int] = LastingStates()
@@ -227,8 +226,8 @@ class MemberChanges:
         self._whole_at: float | None = None
 
     def after(self, reading: ClusterReading) -> Iterator[Change[Member, int]]:
-        """Yield changes that a reading confirms; a group that could not be read, or was not asked
-        again, has none.
+        """Yield changes that a reading confirms; none for a group that could not be read, or was not
+        read again.
         """
         there = frozenset(group.name for group in reading.snapshot.groups)
         if self._whole_at is not None:  # a group that was not there then had no clients

@@ -1,4 +1,4 @@
-"""Findings that last, as looks go by: what is raised and what is cleared."""
+"""Findings that last over several readings: which are raised and which are cleared."""
 
 from __future__ import annotations
 
@@ -9,17 +9,16 @@ from rmqalloc.audit import Finding
 
 
 def lasting(before: Iterable[Finding], now: Iterable[Finding]) -> Sequence[Finding]:
-    """Return findings of now that were there before: the same fault of the same queues and clients.
+    """Return present findings that were there before: the same fault of the same queues and clients.
 
-    While a group rebalances, for seconds after every change of its clients, other queues have no
-    owner or two at every look.
+    During the seconds of a rebalance each reading sees different queues with no owner or with two.
     """
     seen = {finding.fault for finding in before}
     return tuple(finding for finding in now if finding.fault in seen)
 
 
 class RaisedFindings:
-    """The findings that last, each from its second look in a row until it is gone.
+    """The lasting findings, each from its second consecutive reading until it has gone.
 
     Examples
     --------
@@ -29,7 +28,7 @@ class RaisedFindings:
     """
 
     class Changes(NamedTuple):
-        """What one look has changed."""
+        """The changes of one reading."""
 
         raised: tuple[Finding, ...]
         cleared: tuple[Finding, ...]
@@ -46,16 +45,16 @@ class RaisedFindings:
         now: Sequence[Finding],
         lacks: frozenset[Hashable] = frozenset(),
     ) -> Changes:
-        """Take one look; return what it has changed.
+        """Take one reading; return its changes.
 
-        A finding is cleared if it is not found any more, unless the look lacks something that was
-        there when it was found: then it is not known. One whose severity changes is raised again.
+        A finding is cleared if it is no longer found, unless the reading lacks a part that the finding
+        needs: then its state is unknown. A finding whose severity changes is raised again.
 
         Parameters
         ----------
         now : sequence of Finding
         lacks : frozenset
-            What could not be read at this look.
+            Parts that could not be read.
         """
         findings = {finding.fault: finding for finding in lasting(self._before, now)}
         before = {fault: one.severity for fault, (one, _) in self._raised.items()}

@@ -6,14 +6,14 @@
 ``command``
     The session of a command line.
 ``pinned_units``, ``sources``, ``versions``
-    What is read, and what pins it; versions of Delta and Iceberg tables.
+    Sources and how they are pinned; versions of Delta and Iceberg tables.
 ``plan_kernels``
-    What workers run.
+    Functions of workers.
 ``plan_directory``, ``hadoop``, ``on_worker``
-    When a directory holds a complete plan, and who writes it; the same in a store, and where
-    workers alone see it.
+    A directory with a complete plan, and its writers; the same in a store, and in a directory
+    that only workers see.
 ``into_table``, ``tables``
-    A plan in a Delta or Iceberg table, in one commit; which tables take plans.
+    A plan in a Delta or Iceberg table, in one commit; which tables accept plans.
 ``plan_summary``, ``spark_errors``
     Totals and worst groups; errors in one line.
 """

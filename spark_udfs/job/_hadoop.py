@@ -105,7 +105,7 @@ class HadoopFolder(Folder):
         # part-00000-UUID-c000.zstd.parquet, the UUID is that of Spark's job.
         if len({name[len("part-00000-") :].partition("-c")[0] for name in names}) > 1:
             raise ClaimedError(
-                f"{self._uri} holds parts of several of Spark's jobs, so somebody else writes there; nothing is complete"
+                f"{self._uri} contains parts of several Spark jobs, so another job writes there; nothing is complete"
             )
         read = self._spark.read.schema(f"{PLAN_ID} string").parquet(literally(self._uri))
         rows = read.where(F.col(PLAN_ID) == plan_id).groupBy("_metadata.file_name").count()

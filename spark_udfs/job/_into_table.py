@@ -152,7 +152,7 @@ def committed_table(
     if not kind:
         statement = create_table(plans, columns, "delta")
         raise TableError(
-            f"{plans} is not there, and its catalog does not say of which kind it would be: {statement}"
+            f"{plans} does not exist, and its catalog does not report which kind it would be: {statement}"
         )
     _create(spark, plans, columns, kind)
     return CommittedTable(spark, plans, kind)
@@ -186,4 +186,4 @@ def _refuse_source(
     elif source is not None and source.path and found.location:
         same = plain_path(source.path) == plain_path(found.location)
     if same:
-        raise TableError(f"{name} is what the job reads; give another table for the plan")
+        raise TableError(f"{name} is the source of the job; give another table for the plan")

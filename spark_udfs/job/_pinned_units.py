@@ -68,11 +68,11 @@ def units_of(spark: SparkSession, source: Source, in_workers: bool | None) -> Pi
         return _FileUnits(spark, found)
     if in_workers:
         raise ArgumentError(
-            f"workers read {source} by themselves only if it is Parquet in a directory that each of them sees, a path on "
-            "one machine or file:/... where all share it, and without options; leave --file-job out"
+            f"workers read {source} by themselves only if it is Parquet in a directory that each worker sees, a path on "
+            "one machine or file:/... on a shared file system, and without options; omit --file-job"
         )
     if in_workers is None and source.format == "parquet" and not source.table:
-        line = f"rows go through Spark's JVM: {source} is no directory that every worker sees"
+        line = f"rows go through Spark's JVM: {source} is not a directory that every worker sees"
         if source.options:
             line = f"rows go through Spark's JVM: {source} is read with options of Spark's reader"
         say(line)

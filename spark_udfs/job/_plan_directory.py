@@ -199,7 +199,7 @@ class DirectoryState(NamedTuple):
         for name in there:
             if not any(fnmatch(name, pattern) for pattern in _OURS):
                 raise PlanExistsError(
-                    f"{shown} is a plan, but {name} in it is not of rmqalloc; move that away"
+                    f"{shown} is a plan, but {name} in it is not a file of rmqalloc; move it away"
                 )
         was_complete = SUCCESS in self.names or self.plan_id == ""
         if was_complete and self.plan_id != plan_id and not overwrite:
@@ -391,8 +391,8 @@ def _check_parts(folder: Folder, shown: str, parts: Collection[str]) -> None:
 
 def _lost(shown: str) -> str:
     return (
-        f"{CLAIM} in {shown} is no longer the one that this run created, so somebody else may write there, and nothing "
-        "of this run is complete. See that one run at a time writes there, and run this again"
+        f"{CLAIM} in {shown} is no longer the file that this run created, so another program may write there, and nothing "
+        "of this run is complete. Make sure that one run at a time writes there, and run this again"
     )
 
 
@@ -402,9 +402,9 @@ _NAMESPACES = ("/proc/self/ns/pid", "/proc/self/ns/time")
 """Within these, numbers of processes and the times of their starts mean the same."""
 
 _ELSEWHERE = {
-    "host": "it is on another machine, so its processes may be alive",
-    "boot": "that was before the last start of this machine, or on another one of its name",
-    "namespaces": "it is in another PID namespace, as of a container, so its processes may be alive",
+    "host": "it runs on another machine, so its processes may be alive",
+    "boot": "it began before the last start of this machine, or on another machine of the same name",
+    "namespaces": "it runs in another PID namespace, as of a container, so its processes may be alive",
 }
 
 
@@ -453,9 +453,9 @@ def _created(folder: Folder, shown: str, claim: dict[str, Any]) -> str:
             _released(folder, theirs)
     since = found.get("since", "an unknown time")
     raise ClaimedError(
-        f"{shown} is being written by {found.get('host', 'somebody')} since {since}, says {CLAIM} in it; "
-        f"{_held(found) or 'others write there, too'}. Wait for the writer; if it is surely dead, remove that file and run "
-        "this again"
+        f"{shown} is being written by {found.get('host', 'an unknown host')} since {since}, according to {CLAIM} in it; "
+        f"{_held(found) or 'other programs write there, too'}. Wait for the writer; if it is surely dead, remove that file "
+        "and run this again"
     )
 
 
@@ -463,7 +463,7 @@ def _held(claim: dict[str, Any]) -> str:
     """Return why a claim is not free, "" if all its processes are known to have ended."""
     here = writer_here()
     if not here["boot"]:
-        return "this system does not tell whether its processes are alive"
+        return "this system does not report whether its processes are alive"
     for what, why in _ELSEWHERE.items():
         if claim.get(what) != here[what]:
             return why
@@ -472,7 +472,7 @@ def _held(claim: dict[str, Any]) -> str:
     except (KeyError, TypeError, ValueError):
         processes = []
     if not processes:
-        return "it does not say which processes write, so they may be alive"
+        return "it does not name the writing processes, so they may be alive"
     alive = [pid for pid, started in processes if not _has_ended(pid, started)]
     return f"its process {alive[0]} is alive" if alive else ""
 

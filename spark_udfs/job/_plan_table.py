@@ -86,13 +86,13 @@ class PlanResult(NamedTuple):
     plan_id : str
         Digest of the spec and the input: equal jobs have equal ids.
     summary : dict
-        Totals of every scenario, and the worst groups; what ``_summary.json`` holds.
+        Totals of every scenario, and the worst groups; the content of ``_summary.json``.
     shown : str
-        Where people find the plan.
+        Place of the plan, for people.
     was_complete : bool
-        The plan was there already, by whomever, and is unchanged.
+        The plan existed already, from any writer, and is unchanged.
     seconds : float
-        From the look at the source to the summary; starting Spark does not count.
+        From the look at the source to the summary, without starting Spark.
     """
 
     plan_id: str
@@ -127,30 +127,30 @@ def plan_table(
     spark : SparkSession
         The session, classic or of Spark Connect.
     source : str, UnitSource or DataFrame
-        What to plan: a path of Parquet as docs/data/tables.md says, a `UnitSource` for other formats
-        and tables, or a DataFrame with the columns that `rmqalloc.evaluation.plan_batch` reads. A
-        DataFrame, and what has neither files nor versions, is read three times: to know it, to plan
-        it, and to see that it has not changed.
+        What to plan: a path of Parquet as described in docs/data/tables.md, a `UnitSource` for other
+        formats and tables, or a DataFrame with the columns that `rmqalloc.evaluation.plan_batch`
+        reads. A DataFrame, and a source with neither files nor versions, is read three times: to
+        identify it, to plan it, and to check that it has not changed.
     spec : PlanSpec
-        What to plan.
+        Settings of the plan.
     out : str
-        Directory for the plan, Parquet of ``plan_id`` and the columns of ``spec.schema``. It is
-        complete when it has ``_SUCCESS``.
+        Directory for the plan: Parquet with ``plan_id`` and the columns of ``spec.schema``. The plan
+        is complete when ``_SUCCESS`` exists.
     into : str
-        Delta or Iceberg table that takes the plan in one commit; it is made unless it is there.
-        With ``out`` it takes the rows of that directory.
+        Delta or Iceberg table that gets the plan in one commit; created if it does not exist.
+        With ``out`` it gets the rows of that directory.
     bad : str
-        Directory for the bad rows of the plan, as ``out``.
+        Directory for the bad rows of the plan, like ``out``.
     overwrite : bool
-        Replace the plan that is there. From then until the new one is complete, the directory holds
-        no plan.
+        Replace an existing plan. Until the new plan is complete, the directory holds no plan.
     max_bad_fraction : float
-        If more of the plan's rows are bad, no row is written. Below 1, units are checked in a pass of
+        If a greater part of the plan's rows is bad, no row is written. Below 1, units are checked
+        in a separate pass.
         their own.
     n_worst : int
         Groups of each scenario in the summary.
     in_workers : bool, optional
-        Whether workers read Parquet by themselves; they do where each of them sees the files.
+        Whether workers read Parquet themselves; by default if each worker sees the files.
 
     Returns
     -------
@@ -160,11 +160,11 @@ def plan_table(
     Raises
     ------
     ValueError, TypeError
-        An argument or a column is wrong, or a table cannot take plans.
+        An argument or a column is wrong, or a table cannot accept plans.
     FileExistsError
-        The directory holds something else.
+        The directory holds files that are not this plan.
     RuntimeError
-        Too many rows are bad, somebody else writes there, the source changed, or Spark failed:
+        Too many rows are bad, another program writes there, the source changed, or Spark failed:
         `JobError`, `ClaimedError`, `IncompleteError`.
 
     Examples
@@ -178,7 +178,7 @@ def plan_table(
     if not 0 <= max_bad_fraction <= 1:
         raise ArgumentError(f"max_bad_fraction must be from 0 to 1, got {max_bad_fraction}")
     if not out and not into:
-        raise ArgumentError("give an output directory, a table to put the plan into, or both")
+        raise ArgumentError("give an output directory, a table for the plan, or both")
     started = time.perf_counter()
     with spark_errors(lambda: "nothing is written"):
         units = units_of(spark, source, in_workers)
@@ -316,7 +316,7 @@ def _in_directory(job: _Job, out: str) -> _Done:
     with writing(folder, shown, job.plan_id, job.overwrite, _writer(job.spark)) as claim:
         if claim:
             if damage := damage_of(claim):
-                say(f"the plan in {shown} is not complete, so it is made again: {damage}")
+                say(f"the plan in {shown} is not complete, so it is written again: {damage}")
             job.check_units()
             folder.run(clear, shown, claim)
             texts = _written(job, there, claim)
@@ -407,7 +407,7 @@ def _in_table(job: _Job, into: str, written: _Done | None) -> _Done:
         won = table.put(job.plan_id, rows, job.overwrite)
         if won and written is None and job.units.is_changed():
             raise JobError(
-                f"{_shown_source(job.source)} changed while it was read, so {table.shown(job.plan_id)} may be of no state of "
+                f"{_shown_source(job.source)} changed while it was read, so {table.shown(job.plan_id)} may mix states of "
                 "it: delete these rows and run the job again, on a snapshot if any"
             )
     if written is not None:
@@ -461,15 +461,13 @@ def _what_is_there(job: _Job, targets: Mapping[str, _Target | None], into: str) 
                 raise OSError("only Spark sees it")
             found.append(f"{shown} holds {there.folder.run(described, job.plan_id)}")
         except Exception:
-            found.append(
-                f"{shown} could not be looked at; it holds a complete plan if it has {SUCCESS}"
-            )
+            found.append(f"{shown} could not be read; it holds a complete plan if it has {SUCCESS}")
     if into:
         try:
             is_there = CommittedTable(job.spark, parse_name(into), "").holds(job.plan_id)
         except Exception:
             found.append(
-                f"{into} could not be looked at; it holds the plan if it has rows of {PLAN_ID} {job.plan_id}"
+                f"{into} could not be read; it holds the plan if it has rows of {PLAN_ID} {job.plan_id}"
             )
         else:
             found.append(f"{into} holds {'' if is_there else 'no '}rows of {PLAN_ID} {job.plan_id}")
@@ -498,10 +496,10 @@ def _check_apart(job: _Job, target: str, others: list[str]) -> None:
     ]:
         if path and f"{at}/".startswith(f"{_place(job.spark, path)}/"):
             raise ArgumentError(
-                f"{named} lies in the {what} {without_secrets(path)}; give one apart from it"
+                f"{named} is inside the {what} {without_secrets(path)}; give a separate directory"
             )
     if any(_place(job.spark, file).startswith(f"{at}/") for file in job.units.files()):
-        raise ArgumentError(f"{named} holds the input; give one apart from it")
+        raise ArgumentError(f"{named} contains the input; give a separate directory")
 
 
 def _place(spark: SparkSession, path: str) -> str:
@@ -552,5 +550,5 @@ def _plain(value: Any) -> Any:
     if isinstance(value, set | frozenset):
         return sorted(value)
     raise ArgumentTypeError(
-        f"the parameters of a job must be plain data, which its plan is known by, got {value!r}"
+        f"the parameters of a job must be plain data, because they identify its plan, got {value!r}"
     )

@@ -53,7 +53,7 @@ _TEXT_FORMS = {
 
 
 class UnitSource(NamedTuple):
-    """Where to read units from."""
+    """A source of units."""
 
     path: str = ""
     """File, directory or pattern, as Spark names them; "" for a format that needs none."""
@@ -65,7 +65,7 @@ class UnitSource(NamedTuple):
         return self.table or self.path or self.format
 
     def read(self, spark: SparkSession) -> DataFrame:
-        """Read the units with Spark: of Parquet the columns that are read, else all as they are
+        """Read the units with Spark: the used columns of Parquet, or all columns of other formats as
         stored.
         """
         reader = spark.read.options(**self._options())
@@ -82,19 +82,19 @@ class UnitSource(NamedTuple):
 
     @property
     def is_parquet(self) -> bool:
-        """Return whether this is Parquet that is read by our rules, and not as options of Spark's
-        reader say.
+        """Return whether this is Parquet that is read by our rules, and not by options of Spark's
+        reader.
         """
         return bool(self.path and self.format == "parquet" and not self.table and not self.options)
 
     @property
     def shown(self) -> str:
-        """The source as messages name it."""
+        """The source in the form for messages."""
         return without_secrets(str(self))
 
     def places(self, spark: SparkSession) -> list[str] | None:
-        """Return what a path of files names, see `matched`; None if it names nothing, or if only
-        Spark can look.
+        """Return the files of a path, see `matched`; None if the source has no path, or if only Spark
+        can list it.
         """
         has_path = self.path and not self.table and self.format in FILE_FORMATS
         return (_at_path(self.path, spark, _names) or None) if has_path else None
@@ -312,7 +312,7 @@ def _as_spark_lists(spark: SparkSession, path: str) -> DataFrame:
         own = spelled[name]
         if own not in some.names or some[own].dataType != whole[own].dataType:
             raise ArgumentTypeError(
-                f"{shown}: not all files have the same column {name}; write one type in all of them"
+                f"{shown}: the files have different types of the column {name}; write one type in all of them"
             )
         columns.append(F.col(quoted(own)).alias(name))
     return spark.read.schema(whole).parquet(path).select(*columns)
@@ -367,7 +367,7 @@ def parsed(units: DataFrame) -> DataFrame:
             read = F.from_json(name, form)
             made |= {f"{name}_text": F.col(name), name: read}
             is_other = F.col(name).isNotNull() & read.isNull()
-            faults.append(F.when(is_other, F.lit(f"{name} is no {form} as JSON")))
+            faults.append(F.when(is_other, F.lit(f"{name} is not {form} as JSON")))
     if made:
         made[_FAULT] = F.coalesce(*faults)
     if "virtual_nodes" in texts:  # a text that is no number must not fall back to the spec's

@@ -71,7 +71,7 @@ def _end_of_jvm(error: Exception) -> str:
     if process is None:  # spark-submit has started Java, and Java this process
         return (
             "Spark's JVM does not answer; if it has ended, perhaps for lack of memory, its log or "
-            f"that of its container says why ({_cause(error)})"
+            f"the log of its container has the reason ({_cause(error)})"
             if is_cut
             else ""
         )
@@ -84,7 +84,7 @@ def _end_of_jvm(error: Exception) -> str:
     name = f"Spark's JVM, process {process.pid},"
     if code == -signal.SIGKILL:
         return f"{name} was killed, perhaps for lack of memory: see the log of the system (dmesg) or container"
-    return f"{name} ended with code {code}: see what it wrote above, and hs_err_pid{process.pid}.log if there is one"
+    return f"{name} ended with code {code}: see its output above, and hs_err_pid{process.pid}.log if it exists"
 
 
 def _cause(error: Exception) -> str:
@@ -105,7 +105,7 @@ def _cause(error: Exception) -> str:
     # The class of a Spark error adds nothing to the name in brackets; of other errors the class
     # often is the only clue.
     plain = [re.sub(_JAVA, "" if "[" in line else r"\g<name>\g<rest>", line) for line in said]
-    advice = "; a jar is missing from the session, or is of a release that does not fit Spark's"
+    advice = "; a jar is missing in the session, or its release does not fit Spark's"
     return "; ".join(dict.fromkeys(plain)) + (advice if unfit else "")
 
 

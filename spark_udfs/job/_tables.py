@@ -53,7 +53,9 @@ def parse_name(text: str) -> TableName:
     TableName(parts=('ice', 'my db', 'plans'))
     """
     if not re.fullmatch(rf"(?:{_PART})(?:\.(?:{_PART}))*", text):
-        raise TableError(f"{text!r} is no name of a table; give one such as catalog.schema.plans")
+        raise TableError(
+            f"{text!r} is not a name of a table; give a name such as catalog.schema.plans"
+        )
     found = re.findall(_PART, text)
     parts = tuple(part[1:-1].replace("``", "`") if part.startswith("`") else part for part in found)
     if any("/" in part for part in parts):
@@ -129,7 +131,7 @@ def kind_of_catalog(spark: SparkSession, name: TableName) -> str:
     made_by = str(spark.conf.get(f"spark.sql.catalog.{catalog}", None) or "")
     if not made_by:
         raise TableError(
-            f"{name} is not there, and the session has no catalog that could make it; {_needed(spark)}"
+            f"{name} does not exist, and the session has no catalog that could create it; {_needed(spark)}"
         )
     return next((kind for kind in KINDS if kind in made_by.lower()), "")
 
@@ -168,23 +170,25 @@ def refuse_unfit(name: TableName, found: TableFacts, wanted: Mapping[str, str]) 
     if found.provider not in KINDS:
         what = f"a table of {found.provider}" if found.provider else "a view"
         raise TableError(
-            f"{name} is {what}; only Delta and Iceberg tables take a plan whole or not at all"
+            f"{name} is {what}; only Delta and Iceberg tables get a plan whole or not at all"
         )
     wrong = [f"{column} is missing" for column in wanted if column not in found.columns]
-    wrong += [f"{column} is no column of it" for column in found.columns if column not in wanted]
+    wrong += [
+        f"{column} is not a column of the plan" for column in found.columns if column not in wanted
+    ]
     for column, form in wanted.items():
         own = found.columns.get(column, form)
         if own != form:
             wrong.append(f"{column} is {own}, not {form}")
     if wrong:
         raise TableError(
-            f"{name} has other columns than this plan: {'; '.join(wrong)}. Give another table, which is made if it is "
-            f"missing, or make one: {create_table(name, wanted, found.provider)}"
+            f"the columns of {name} differ from the plan: {'; '.join(wrong)}. Give another table, which is created if it "
+            f"does not exist, or create one: {create_table(name, wanted, found.provider)}"
         )
     if PLAN_ID not in found.partitions:
         raise TableError(
-            f"{name} is not partitioned by {PLAN_ID}, so a plan cannot be replaced there without touching others; "
-            f"make it so: {create_table(name, wanted, found.provider)}"
+            f"{name} is not partitioned by {PLAN_ID}, so a plan cannot be replaced there without touching further plans; "
+            f"create it like this: {create_table(name, wanted, found.provider)}"
         )
 
 

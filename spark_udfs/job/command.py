@@ -14,7 +14,7 @@ from spark_udfs.job._spark_errors import spark_errors
 
 @contextmanager
 def job_session(master: str) -> Iterator[SparkSession]:
-    """Yield a session as `running_session` does; what Spark raises in the block becomes a
+    """Yield a session like `running_session`; an error of Spark in the block becomes a
     `JobError`.
     """
     # Unless the caller has set up logging, the Java bridge would print an interrupt with its stack

@@ -217,7 +217,7 @@ def test_closed_before_it_starts():
 @pytest.mark.parametrize("timeout", [-1, float("nan")])
 def test_a_time_below_zero_is_refused(timeout):
     consumer = PushConsumer("g", name_server="10.0.0.1:9876", listener=print)
-    with pytest.raises(ArgumentError, match="timeout is a number of seconds from 0 on, got"):
+    with pytest.raises(ArgumentError, match="timeout must be a number of seconds from 0 on, got"):
         asyncio.run(consumer.close(timeout))
 
 

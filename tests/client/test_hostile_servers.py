@@ -176,7 +176,7 @@ def test_requests_that_always_leave_wait_for_a_connection_too():
             await until(lambda: len(outage.came) > 8)
             n_came = len(outage.came)
             for _ in range(50):
-                with pytest.raises(NotAskedError, match="failed and is not asked for another"):
+                with pytest.raises(NotAskedError, match="failed and gets no request for another"):
                     await remoting.send_heartbeat(outage.address, HeartbeatData("x"))
             assert len(outage.came) == n_came
 

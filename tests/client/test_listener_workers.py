@@ -269,7 +269,7 @@ def test_async_functions_are_known_by_any_face(listener, is_async):
 
 @pytest.mark.parametrize("level", [-2, 19])
 def test_a_level_that_brokers_do_not_have_is_refused(level):
-    with pytest.raises(ArgumentError, match="delay_level goes from 1 to 18"):
+    with pytest.raises(ArgumentError, match="delay_level must be from 1 to 18"):
         ReconsumeLater(level)
 
 
@@ -289,7 +289,9 @@ def test_settings_keep_javas_bounds(name, least, most):
     for value in (least, most):
         PushConsumer("g", **MEMBER, **{name: value})
     for value in (least - 1, most + 1):
-        with pytest.raises(ArgumentError, match=f"{name} goes from {least} to {most}, got {value}"):
+        with pytest.raises(
+            ArgumentError, match=f"{name} must be from {least} to {most}, got {value}"
+        ):
             PushConsumer("g", **MEMBER, **{name: value})
 
 

@@ -310,7 +310,7 @@ def test_it_starts_once_and_subscribed():
     async def run():
         async with WireCluster() as cluster:
             bare = PushConsumer("g", name_server=cluster.name_server, listener=print)
-            with pytest.raises(ClientError, match="subscribes to a topic before it starts"):
+            with pytest.raises(ClientError, match="must subscribe to a topic before it starts"):
                 await bare.start()
             with pytest.raises(ClientError, match="has not started"):
                 bare.pause()

@@ -187,7 +187,7 @@ def test_keys_that_are_not_signed_with_keep_a_member_from_starting():
             cluster.addresses["broker-a"] = "localhost:1"
             consumer = member(cluster, Heard().in_loop, credentials=Credentials("k", "s"))
             with pytest.raises(
-                RefusedError, match=r"localhost:1 is not asked.*acl_address"
+                RefusedError, match=r"no request is sent to localhost:1.*acl_address"
             ) as caught:
                 await consumer.start()
             assert caught.value.refusal.code is None

@@ -229,7 +229,7 @@ def test_it_ends_where_the_consumer_is_closed_meanwhile():
     [
         ("orders", datetime(2026, 11, 30), ArgumentError, "with a time zone"),
         ("orders", 1_700_000_000_000, ArgumentTypeError, "takes a datetime, got int"),
-        ("bills", NOON, ArgumentError, "subscribed to (orders), got 'bills'"),
+        ("bills", NOON, ArgumentError, "subscribed topic (orders), got 'bills'"),
         ("orders", NOON, ClientError, "has not started"),
     ],
 )

@@ -202,7 +202,7 @@ def test_rows_that_do_not_fit_are_null_and_the_others_come(most, fits):
         (
             131,
             r"row 3 of 4 in its batch: the names of its owners take 80 bytes, those of all rows 152, and a batch holds at "
-            r"most 131: lower spark.sql.execution.arrow.maxRecordsPerBatch, or take expand_owners",
+            r"most 131: lower spark.sql.execution.arrow.maxRecordsPerBatch, or use expand_owners",
         ),
         (39, r"row 1 of 4 .* take 40 bytes, and one value holds at most 39; expand_owners returns"),
     ],

@@ -200,7 +200,9 @@ def test_what_the_first_readings_after_a_restart_lack_is_gone_once_two_whole_one
         watched = Watched()
         fed(recorder, watched, [left] * 3, 10, is_whole=False)
         found = History(path).owners_at("billing", START + 330)
-        assert found.client_ids == ("c1", "c2") and found.doubt.startswith("not every broker said")
+        assert found.client_ids == ("c1", "c2") and found.doubt.startswith(
+            "not every broker listed"
+        )
         fed(recorder, watched, [silent] * 3, 13)  # a client that is silent hides no group
     assert [g.name for g in History(path).snapshot_at(START + 420).groups] == ["pay"]
 
@@ -282,8 +284,8 @@ def test_files_that_are_no_history_are_refused(tmp_path, path):
     newer.write_bytes(path.read_bytes())
     sqlite3.connect(newer).executescript("PRAGMA user_version=9").connection.close()
     for name, said in (
-        ("text", "no history"),
-        ("other", "no history"),
+        ("text", "not a history"),
+        ("other", "not a history"),
         ("newer", "written by a newer rmqalloc"),
     ):
         for face in (Recorder, History):

@@ -52,4 +52,4 @@ def test_owners_are_in_doubt_while_nobody_said_them_whatever_else_was_seen(tmp_p
             recorder.record(observer.observe(reading(START + n, *ids, said_at=said_at)))
     known = [History(path).owners_at("g", START + n) for n in range(1, 9)]
     assert [n for n, one in enumerate(known, 1) if one.doubt is None] == [1, 2, 7, 8]
-    assert "what its clients own was not read; last known at" in known[3].doubt
+    assert "the queues that its clients own were not read; last known at" in known[3].doubt

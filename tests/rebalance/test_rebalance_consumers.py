@@ -173,7 +173,7 @@ def test_a_push_consumer_refuses_limits_that_java_refuses(cluster, name, most):
         assert started(push(cluster, **{name: limit})).state is ServiceState.RUNNING
     for limit in (0, most + 1, -2, *([] if name.endswith("topic") else [-1])):
         consumer = push(cluster, **{name: limit})
-        with pytest.raises(ClientError, match=f"{name} goes from 1 to {most}, got {limit}"):
+        with pytest.raises(ClientError, match=f"{name} must be from 1 to {most}, got {limit}"):
             consumer.start()
         assert consumer.state is ServiceState.START_FAILED
 

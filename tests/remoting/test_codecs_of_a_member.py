@@ -272,7 +272,9 @@ def test_assignments():
         QueueAssignment(MessageQueue("t", "b", 1)),
         QueueAssignment(None),
     ]
-    with pytest.raises(AnswerError, match="the mode of an assignment is PULL or POP, got 'PUSH'"):
+    with pytest.raises(
+        AnswerError, match="the mode of an assignment must be PULL or POP, got 'PUSH'"
+    ):
         read_assignments(json.dumps({"messageQueueAssignments": [{"mode": "PUSH"}]}).encode())
 
 
@@ -412,5 +414,5 @@ def test_garbage_is_refused_and_its_sender_named(name, body):
     except (AnswerError, JsonError) as error:
         with pytest.raises(BodyError) as said, answer_of("10.0.0.1:1", "THIS"):
             raise error
-        assert str(said.value).startswith("10.0.0.1:1 answered THIS with what cannot be read: ")
+        assert str(said.value).startswith("10.0.0.1:1 answered THIS with an unreadable body: ")
         assert "\n" not in str(said.value) and isinstance(said.value, Error)

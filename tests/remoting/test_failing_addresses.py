@@ -55,7 +55,7 @@ def test_a_pause_is_a_third_of_the_outage_up_to_thirty_seconds(addresses, clock)
 
 def test_requests_during_a_pause_fail_and_say_why(addresses, clock):
     addresses.failed(ADDRESS, f"{ADDRESS} did not answer within 3 s", began=clock.now - 30)
-    text = rf"{ADDRESS} failed and is not asked for another 1\.\d s: did not answer within 3 s"
+    text = rf"{ADDRESS} failed and gets no request for another 1\.\d s: did not answer within 3 s"
     with pytest.raises(NotAskedError, match=text) as caught:
         addresses.check(ADDRESS)
     assert 5 / 3 * 0.8 <= caught.value.wait <= 5 / 3, "the try may have waited for a frozen process"

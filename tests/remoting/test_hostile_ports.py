@@ -35,7 +35,7 @@ def error_of(serve, tls=None, timeout=60.0):
     ("port", "kind", "text"),
     [
         ("HTTP", NotRocketMQError, "this port speaks HTTP, not RocketMQ"),
-        ("TLS alert", NotRocketMQError, "this port speaks TLS, and was asked without it"),
+        ("TLS alert", NotRocketMQError, "this port speaks TLS, but the request did not use it"),
         ("SSH", NotRocketMQError, "this port does not speak RocketMQ: its first bytes are 'SSH-'"),
         ("SMTP", NotRocketMQError, "its first bytes are '220 '"),
         ("Redis", NotRocketMQError, "its first bytes are '-ERR'"),
@@ -67,7 +67,7 @@ def test_a_port_without_tls_that_is_asked_with_it(port):
     error = error_of(PORTS[port], tls_context(verify=False))
     assert type(
         error
-    ) is NotRocketMQError and "this port speaks no TLS, and was asked with it" in str(error)
+    ) is NotRocketMQError and "this port does not speak TLS, but the request used it" in str(error)
 
 
 @pytest.mark.parametrize("serve", [closes, reads_and_closes])
@@ -75,7 +75,7 @@ def test_a_port_that_closes_at_a_tls_handshake(serve):
     error = error_of(serve, tls_context(verify=False))
     assert type(
         error
-    ) is UnreachableError and "closed the connection while TLS was agreed on" in str(error)
+    ) is UnreachableError and "closed the connection during the TLS handshake" in str(error)
 
 
 def test_what_comes_after_an_answer_is_a_damaged_frame():

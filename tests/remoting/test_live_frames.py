@@ -92,7 +92,7 @@ def test_a_cut_or_changed_binary_frame_is_a_frame_or_an_error(fields, data):
     [
         pytest.param(b"", "at least 4 bytes", id="empty"),
         pytest.param(b"\x00\x00\x00\x09ab", "does not fit", id="a length that does not fit"),
-        pytest.param(b"\x02\x00\x00\x00", "serialisation 2 is not known", id="serialisation 2"),
+        pytest.param(b"\x02\x00\x00\x00", "serialisation 2 is unknown", id="serialisation 2"),
         pytest.param(b"\x00\x00\x00\x02[]", "not the JSON of a command", id="a list"),
         pytest.param(b"\x01\x00\x00\x02ab", "cut or damaged", id="cut"),
     ],
@@ -132,8 +132,8 @@ def test_garbage_is_json_or_an_error(text):
     ("body", "said"),
     [
         pytest.param(b"\xff{", "not UTF-8", id="not UTF-8"),
-        pytest.param(b'{0:"a"', "ends in the midst", id="cut"),
-        pytest.param(b'{0:"a"} x', "goes on after its end", id="more after its end"),
+        pytest.param(b'{0:"a"', "ends too early", id="cut"),
+        pytest.param(b'{0:"a"} x', "continues after its end", id="more after its end"),
         pytest.param(b'{0 "a"}', "no colon", id="no colon"),
         pytest.param(b"{0:nope}", "no value", id="no value"),
         pytest.param(b"{0:1;}", "neither a comma", id="a semicolon"),

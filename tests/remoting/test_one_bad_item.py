@@ -122,7 +122,7 @@ def test_a_batch_that_breaks_off_costs_its_rest():
         (9, b"42"),
     ]
     assert (reader.n_undecodable, reader.first_undecodable, reader.following) == (1, 7, 10)
-    assert "holds something else than messages" in str(reader.first_error)
+    assert "contains bytes that are not messages" in str(reader.first_error)
 
 
 def test_a_batch_has_no_more_messages_than_offsets():
@@ -253,7 +253,7 @@ def test_a_route_of_more_queues_than_are_read_is_refused():
     most = route_codec.MAX_ROUTE_QUEUES
     assert len(route_of(queueDatas=[HELD | {"readQueueNums": most}]).queue_datas) == 1
     two = [HELD | {"readQueueNums": most}, HELD | {"brokerName": "b", "readQueueNums": 1}]
-    with pytest.raises(AnswerError, match="a topic of 16,385 queues; at most 16,384 are read"):
+    with pytest.raises(AnswerError, match="a topic of 16,385 queues; the limit is 16,384"):
         route_of(queueDatas=two)
     static = {"a": MAPPED | {"totalQueues": most}, "b": MAPPED | {"totalQueues": most}}
     assert len(route_of(topicQueueMappingByBroker=static).topic_queue_mapping) == 2
@@ -266,7 +266,7 @@ def test_a_body_that_is_too_long_is_refused_before_it_is_read(monkeypatch):
     monkeypatch.setattr(body_fields, "MAX_JSON", 100)
     read, item = LISTS["client ids"]
     assert read([item] * 10) == ["x"] * 10
-    with pytest.raises(AnswerError, match="a body of 120 bytes; at most 100 are read"):
+    with pytest.raises(AnswerError, match="a body of 120 bytes; the limit is 100"):
         read([item] * 20)
 
 

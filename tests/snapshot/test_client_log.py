@@ -831,7 +831,10 @@ def test_a_history_is_not_added_to(recorded, capsys, tmp_path):
     recorded(BOTH)
     again = ("convert", tmp_path / "a.log", "--out", tmp_path / "cluster.history")
     code, _, err = runner(capsys)(*again)
-    assert (code, "there is such a file; logs are written into a new history" in err) == (1, True)
+    assert (code, "the file exists already; logs are written into a new history" in err) == (
+        1,
+        True,
+    )
 
 
 def test_routes_count_for_all_the_time(tmp_path):

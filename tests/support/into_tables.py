@@ -135,7 +135,7 @@ def changed(spark, table, fleet):
             "delete these rows and run the job again",
             lambda: job(fleet, spec=CHANGED, into=table, in_workers=False),
         )
-        assert rows_of(spark, table, re.search(r"plan_id (p\w+) may be of no state", text)[1])
+        assert rows_of(spark, table, re.search(r"plan_id (p\w+) may mix states", text)[1])
         try:
             job(fleet, spec=CHANGED, into=table)
             raise AssertionError("no interrupt")
@@ -156,7 +156,7 @@ def refused(spark, kind, table, fleet):
     before = versions(spark, kind, table)
     fails(
         TableError,
-        "is what the job reads",
+        "is the source of the job",
         lambda: job(UnitSource(table=table), spec=OTHER, into=table),
     )
     strict = PlanSpec("CONSISTENT_HASH", output="metrics")
@@ -167,7 +167,7 @@ def refused(spark, kind, table, fleet):
     )
     assert versions(spark, kind, table) == before
     spark.sql(f"ALTER TABLE {table} ADD COLUMN note string")
-    fails(TableError, "note is no column of it", lambda: job(fleet, into=table))
+    fails(TableError, "note is not a column of the plan", lambda: job(fleet, into=table))
 
 
 def main():

@@ -1,9 +1,9 @@
-"""May this client stop now: `may_stop`. `GuardWatch` looks until it may, or until its queues have
-new owners; `GuardLeases` let one client of a group stop at a time.
+"""Decide whether a client may stop now: `may_stop`. `GuardWatch` reads until the client may stop, or
+until its queues have new owners; `GuardLeases` let one client of a group stop at a time.
 
-The answer is "no" while the previous change has not settled, or if nobody would read a queue that
-is read now; "unknown" if what decides is not known. Whether a group has settled is the answer of
-`rmqalloc.audit.settling`, what a stop leaves that of `rmqalloc.plans`.
+The answer is "no" while the previous change has not settled, or if a queue that is read now would
+have no reader. It is "unknown" if a deciding fact is unknown. `rmqalloc.audit.settling` decides
+whether a group has settled, `rmqalloc.plans` computes the state after a stop.
 """
 
 from rmqalloc.watching.guard.guard_answer import GUARD_SCHEMA, NO, UNKNOWN, YES, GuardAnswer

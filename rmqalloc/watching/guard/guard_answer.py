@@ -1,5 +1,5 @@
-"""The answer of the guard: a verdict with its reason in one line, and a row for every group that it
-rests on.
+"""The answer of the guard: a verdict with its reason in one line, and a row for every group behind
+it.
 """
 
 from __future__ import annotations
@@ -47,16 +47,16 @@ class OfGroup(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class GuardAnswer(TableResult):
-    """Whether a client may stop now; `may_stop` makes it.
+    """The decision whether a client may stop now; the result of `may_stop`.
 
     Attributes
     ----------
     target : str
-        What was asked about, as given.
+        The client, address or host, as given.
     verdict : {"yes", "no", "unknown"}
-        "no" if it is so for any group, else "unknown" if anything that decides is not known.
+        "no" if any group has "no", else "unknown" if a deciding fact is unknown.
     reason : str
-        Why, in one line; names in it are `printable`.
+        Reason in one line; names in it are `printable`.
     rows : tuple of OfGroup
 
     Examples
@@ -78,8 +78,8 @@ class GuardAnswer(TableResult):
 
     @classmethod
     def of(cls, target: str, rows: Sequence[OfGroup], otherwise: str) -> GuardAnswer:
-        """Return the answer that follows from those for every group; ``otherwise`` is the reason
-        where all say yes.
+        """Return the answer that follows from the answers for all groups; ``otherwise`` is the
+        reason if all of them are "yes".
         """
         for verdict in (NO, UNKNOWN):
             if reasons := [one.reason for one in rows if one.verdict == verdict]:
@@ -100,12 +100,12 @@ class GuardAnswer(TableResult):
 
     @property
     def groups(self) -> pa.Table:
-        """One row per group that a client matches, or of which it is not known: `GUARD_SCHEMA`.
+        """One row per group that a client matches, or may match: `GUARD_SCHEMA`.
 
-        ``n_clients`` counts those of the group now, ``n_queues`` those that lose their owner or
-        reader, ``unowned_meanwhile`` those without one at the worst moment while the other clients
-        follow, ``unowned_after`` those that nobody takes over. Figures are null where the answer
-        does not rest on them.
+        ``n_clients`` counts the clients of the group now, ``n_queues`` the queues that lose their
+        owner or reader, ``unowned_meanwhile`` the unowned queues at the worst moment while the
+        remaining clients rebalance, ``unowned_after`` the queues that no client takes over. Figures
+        are null if the answer does not rest on them.
         """
         rows = [one._asdict() | {"clients": list(one.clients)} for one in self.rows]
         return pa.Table.from_pylist(rows, GUARD_SCHEMA)
@@ -114,11 +114,11 @@ class GuardAnswer(TableResult):
         return f"GuardAnswer: {self.verdict}: {self.reason}"
 
     def refused(self, reason: str, verdict: str = NO) -> GuardAnswer:
-        """Return another answer for the same stop, for a reason that is not of the groups."""
+        """Return another answer for the same stop, with a reason outside its groups."""
         return replace(self, verdict=verdict, reason=reason)
 
     def of_another_time(self, why: str) -> GuardAnswer:
-        """Return the answer for now, which is not known; the reason keeps what the data say.
+        """Return "unknown" for now; the reason includes the answer from the older data.
 
         Examples
         --------
@@ -128,7 +128,7 @@ class GuardAnswer(TableResult):
         return self.refused(f"{why}; they say {self.verdict}: {self.reason}", UNKNOWN)
 
     def lines(self, file: IO[str] | None = None, top: int | None = None) -> Iterator[str]:
-        """Yield the answer and its reason in one line, then the groups where there are several."""
+        """Yield the answer with its reason in one line, then the groups if there are several."""
         top = checked_top(top)
         yield f"{self.verdict}: {self.reason}"
         if len(self.rows) > 1:

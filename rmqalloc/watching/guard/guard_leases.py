@@ -89,7 +89,7 @@ class GuardLeases:
         groups: Sequence[str] = ALL,
         topics: Sequence[str] = ALL,
     ) -> GuardAnswer:
-        """Answer as `rmqalloc.watching.guard.may_stop`, but "no" where another stop of a group is
+        """Answer like `rmqalloc.watching.guard.may_stop`, but "no" while another stop of a group is
         under way. A "yes" is a lease.
 
         Snapshots must come in the order of their time.
@@ -129,7 +129,7 @@ class GuardLeases:
                 return answer.refused(self._in_the_way(name, held.clients, now - held.granted_at))
         if len(self._leases.keys() | names) > self._most:
             return answer.refused(
-                f"{counted(len(self._leases), 'other stop')} under way already, and no more are granted"
+                f"{counted(len(self._leases), 'other stop')} under way already; no further stop is granted"
             )
         self._leases |= dict.fromkeys(names, _Lease(clients, now))
         return answer

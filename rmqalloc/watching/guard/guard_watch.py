@@ -1,4 +1,4 @@
-"""Looking at a running cluster until the guard's answer stays: two readings in a row have to give
+"""Reading a running cluster until the guard's answer lasts: two consecutive readings have to give
 it.
 """
 
@@ -21,24 +21,24 @@ _Answerer = Callable[[Known, str, Sequence[str], Sequence[str]], GuardAnswer]
 
 
 class GuardWatch:
-    """Waits for a moment at which a client may stop, or at which all that it owned has new owners.
+    """Wait for a moment at which a client may stop, or at which all its queues have new owners.
 
-    A group rebalances for seconds, in which single readings may look settled: what clients own is
-    asked one after the other. So an answer counts once a second reading gives it, all parts of
-    which were read after the first.
+    A group rebalances for seconds, and during this time a single reading may look settled, because
+    clients are asked for their queues one after another. So an answer counts after a second reading
+    has confirmed it, all parts of which were read after the first reading.
 
     Parameters
     ----------
     read : callable
-        Gives the next reading, as `rmqalloc.snapshot.live.rereading.Rereader.read`.
+        Returns the next reading, like `rmqalloc.snapshot.live.rereading.Rereader.read`.
     target, groups, topics
-        As for `may_stop`.
+        See `may_stop`.
     know : callable
-        What is known of a snapshot: `rmqalloc.evidence.known` by default.
+        Returns the facts known from a snapshot: `rmqalloc.evidence.known` by default.
     every : float
         Seconds from the end of a reading to the next.
     clock, sleep : callable
-        Seconds that never go back, and what waits for some.
+        Return seconds that never go back, and wait for some seconds.
     """
 
     def __init__(
@@ -58,23 +58,24 @@ class GuardWatch:
         self._know = know or (lambda snapshot: known(snapshot, self._groups))
 
     def before_stop(self, seconds: float) -> GuardAnswer:
-        """Wait until the change before has settled, ``seconds`` at most, and say whether the client
+        """Wait at most ``seconds`` until the previous change has settled; return whether the client
         may stop.
 
-        A "no" that waiting does not change, as for the last client of a group, comes without it.
+        A "no" that waiting cannot change, such as for the last client of a group, is returned at
+        once.
 
         Raises
         ------
         Error
-            The first reading fails, as `Rereader.read` does.
+            The first reading fails, like `Rereader.read`.
         NoMatchError
             No client matches.
         """
         return self._lasting(may_stop, seconds)
 
     def after_stop(self, seconds: float) -> GuardAnswer:
-        """Wait until the client has left and all groups have settled, ``seconds`` at most, and say
-        whether that is so.
+        """Wait at most ``seconds`` until the client has left and all groups have settled; return
+        whether both hold.
 
         Raises
         ------
@@ -122,7 +123,7 @@ class GuardWatch:
         return GuardAnswer(self._target, UNKNOWN, why, (OfGroup("", UNKNOWN, False, why),))
 
 
-_ONCE = "the previous change has not settled for long enough: two readings in a row have to say so, and one has"
+_ONCE = "the previous change has not settled for long enough: two consecutive readings have to confirm it, one has"
 
 
 def _is_read_after(reading: ClusterReading, names: set[str], since: float) -> bool:

@@ -61,7 +61,7 @@ def may_stop(
     >>> clients = (Client("c1", owned=tuple(topic.queues())),)
     >>> cluster = Snapshot((topic,), (Group("g", ("T",), clients, strategy="AVG"),))
     >>> print(may_stop(cluster, "c1"))
-    no: g has no other client: nobody would read its 2 queues
+    no: g has no other client: its 2 queues would be unread
     """
     known = Known.of(snapshot, groups)
     states = settlings(known, groups, topics)
@@ -91,9 +91,9 @@ def has_left(
     Parameters
     ----------
     snapshot, target, groups, topics
-        As for `may_stop`. A client that is gone belongs to no group, so all groups have to have
-        settled; without a target nothing else is checked. Queues that left with a broker that does
-        not answer have no reader.
+        See `may_stop`. A client that has left belongs to no group, so all groups have to have
+        settled; without a target only this is checked. Queues of a lost broker that does not
+        answer have no reader.
 
     Examples
     --------
@@ -273,9 +273,9 @@ def _row(
     if n_double:
         reasons.append(f"{counted(n_double, 'queue')} of {group} would have several owners")
     if n and n_clients <= len(ids):
-        reasons.append(f"{group} has no other client: nobody would read its {counted(n, 'queue')}")
+        reasons.append(f"{group} has no other client: its {counted(n, 'queue')} would be unread")
     elif n:
-        reasons.append(f"nobody would take over {counted(n, 'queue')} of {group}")
+        reasons.append(f"no client would take over {counted(n, 'queue')} of {group}")
     verdict = NO if reasons else YES
     return OfGroup(
         name, verdict, True, "; ".join(reasons), clients=ids, n_clients=n_clients, **figures
@@ -299,7 +299,7 @@ def _allowed(rows: Sequence[OfGroup]) -> str:
 
 
 def meant_by_group(target: str, ids_of: Mapping[str, Sequence[str]]) -> dict[str, tuple[str, ...]]:
-    """Return, by group, the client ids that a target names, without groups that have none.
+    """Return the client ids that a target matches, by group, without groups that have none.
 
     Examples
     --------

@@ -112,7 +112,8 @@ def test_clients_that_are_silent_are_waited_for_side_by_side_and_once():
     assert [client.owned for client in g.clients] == [()] * 10 + [None] * 12
     assert [client.owned for client in h.clients] == [None] * 12
     assert any(
-        "did not answer before and is not asked again" in error.message for error in snapshot.errors
+        "did not answer before and gets no further request" in error.message
+        for error in snapshot.errors
     )
 
 

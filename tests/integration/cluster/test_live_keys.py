@@ -52,7 +52,7 @@ def test_a_broker_that_only_the_name_server_named_gets_nothing(keys):
     for one in snapshot.errors:
         address = servers.addresses[one.source.removeprefix("broker ")]
         assert (
-            one.message.startswith(f"{address} is not asked")
+            one.message.startswith(f"no request is sent to {address}")
             and f"by acl_address: {address} in its context (acl_address" in one.message
         )
 
@@ -99,15 +99,14 @@ def test_the_command_line_warns_once_and_takes_the_address_of_a_context(
         assert main(arguments) == 4
         err = capsys.readouterr().err
         assert err.count("warning: keys are used without TLS that verifies servers") == 1
-        assert "is not asked" in err and "UserWarning" not in err
+        assert "no request is sent to" in err and "UserWarning" not in err
         use_context(monkeypatch, tmp_path, elsewhere(servers), acl_address="127.0.0.1")
         assert main(["snapshot"]) == 0
         capsys.readouterr()
         use_context(monkeypatch, tmp_path, elsewhere(servers), acl_address="10.0.0.1/8")
         assert main(["snapshot"]) == 64
     assert (
-        "acl_address '10.0.0.1/8' is none of HOST, HOST:PORT and a network"
-        in capsys.readouterr().err
+        "acl_address '10.0.0.1/8' must be HOST, HOST:PORT or a network" in capsys.readouterr().err
     )
 
 
@@ -141,7 +140,7 @@ def test_who_is_named(text, address, is_in):
     "text", ["a b", "broker-a:0", "10.0.0.0/33", "10.0.0.1/8", "http://a:1", ":", "a:1;;b:x"]
 )
 def test_what_names_no_server(text):
-    with pytest.raises(ValueError, match="is none of HOST, HOST:PORT and a network"):
+    with pytest.raises(ValueError, match="must be HOST, HOST:PORT or a network"):
         SignedServers([], text)
 
 
@@ -155,7 +154,7 @@ def test_with_tls_that_verifies_no_broker_needs_to_be_named(keys):
         async with Remote(["10.0.0.1:9876"], Access(tls, KEYS, retries=0, timeout=1)) as remote:
             await remote.ask("127.0.0.1:1", ReadCode.GET_BROKER_CONFIG)
 
-    with pytest.raises(NotNamedError, match=r"127\.0\.0\.1:1 is not asked"):
+    with pytest.raises(NotNamedError, match=r"no request is sent to 127\.0\.0\.1:1"):
         asyncio.run(asked(tls_context(verify=False)))
     with pytest.raises(RemotingError, match="could not be reached"):
         asyncio.run(asked(tls_context()))

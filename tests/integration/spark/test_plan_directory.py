@@ -347,7 +347,7 @@ def test_a_number_that_another_process_has_now_is_of_the_dead(tmp_path):
     assert write(DiskFolder(str(tmp_path)))
 
 
-NAMES_NONE = "does not say which processes write"
+NAMES_NONE = "does not name the writing processes"
 
 
 @pytest.mark.parametrize(
@@ -377,7 +377,7 @@ def test_a_system_that_does_not_tell_processes_apart_takes_none_for_dead(
     claimed(tmp_path, processes=died["processes"])
     monkeypatch.setattr(os, "readlink", lambda _path: "0")  # /proc is of another namespace
     assert writer_here()["boot"] == ""
-    with pytest.raises(ClaimedError, match="does not tell whether its processes are alive"):
+    with pytest.raises(ClaimedError, match="does not report whether its processes are alive"):
         write(DiskFolder(str(tmp_path)))
 
 
@@ -405,11 +405,11 @@ def elsewhere(path):
 def test_no_writer_of_another_namespace_is_taken_for_dead(tmp_path, is_alive):
     if is_alive:
         with writing(DiskFolder(str(tmp_path)), "out", "p", False, HERE) as claim:
-            assert "it is in another PID namespace" in elsewhere(tmp_path)
+            assert "it runs in another PID namespace" in elsewhere(tmp_path)
             assert (tmp_path / CLAIM).read_text() == claim
     else:
         assert elsewhere(tmp_path) == ""
-        with pytest.raises(ClaimedError, match="it is in another PID namespace"):
+        with pytest.raises(ClaimedError, match="it runs in another PID namespace"):
             write(DiskFolder(str(tmp_path)))
 
 
@@ -469,7 +469,7 @@ def test_an_error_after_the_claim_was_lost_names_that(tmp_path):
             self.remove([CLAIM])
             raise FileNotFoundError("part-0")
 
-    with pytest.raises(ClaimedError, match="is no longer the one") as raised:
+    with pytest.raises(ClaimedError, match="is no longer the file") as raised:
         write(Unclaimed(str(tmp_path)))
     assert str(raised.value.__cause__) == "part-0"
 
@@ -522,7 +522,7 @@ def fleet(path):
         (fleet, "holds no plan, but files such as", False),
         (
             foreign_in_plan,
-            "is a plan, but thesis.txt in it is not of rmqalloc; move that away",
+            "is a plan, but thesis.txt in it is not a file of rmqalloc; move it away",
             False,
         ),
         (
@@ -620,7 +620,7 @@ def test_a_claim_removed_by_hand_ends_its_run(tmp_path, is_taken):
                 claimed(tmp_path)
             return super().counted(stage, plan_id)
 
-    with pytest.raises(ClaimedError, match="is no longer the one that this run created"):
+    with pytest.raises(ClaimedError, match="is no longer the file that this run created"):
         write(Unclaimed(str(tmp_path)))
     assert sorted(os.listdir(tmp_path)) == [MARKER, CLAIM][: 1 + is_taken], "its parts are gone"
 

@@ -90,11 +90,11 @@ def test_columns_to_carry_are_chosen_by_name(units):
         pytest.param("1 AS x", ["rowid"], TypeError,
                      "no column rowid to carry; it has .*; did you mean row_id?", id="no such column"),
         pytest.param("INTERVAL '1' MONTH AS m", True, TypeError,
-                     "column m cannot be carried, as there is no interval month in Arrow", id="a month"),
+                     "column m cannot be carried, because Arrow for Python has no interval month", id="a month"),
         pytest.param("array(make_interval(1)) AS m", True, TypeError,
-                     "column m cannot be carried, as there is no interval in Arrow", id="an interval"),
+                     "column m cannot be carried, because Arrow for Python has no interval", id="an interval"),
         pytest.param("named_struct('a', 1, 'a', 2) AS m", True, TypeError,
-                     "column m cannot be carried, as there is no struct<a:int,", id="a struct"),
+                     "column m cannot be carried, because Arrow for Python has no struct<a:int,", id="a struct"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_carried_is_said_when_the_query_is_made(units, column, carry, error, words):

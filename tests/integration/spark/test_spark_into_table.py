@@ -32,10 +32,10 @@ GOOD = TableFacts("iceberg", COLUMNS, frozenset({"plan_id"}), "file:/t", "ice.db
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("", "'' is no name of a table; give one such as catalog.schema.plans"),
-        ("a..b", "is no name of a table"),
-        ("a b", "is no name of a table"),
-        ("t; DROP TABLE u", "is no name of a table"),
+        ("", "'' is not a name of a table; give a name such as catalog.schema.plans"),
+        ("a..b", "is not a name of a table"),
+        ("a b", "is not a name of a table"),
+        ("t; DROP TABLE u", "is not a name of a table"),
         ("delta.`/plans`", "is a path; give the name of a table"),
     ],
 )
@@ -58,7 +58,7 @@ def test_names_are_quoted():
             {"columns": {"plan_id": "string", "topic": "string"}},
             "queues is missing. Give another table",
         ),
-        ({"columns": COLUMNS | {"note": "string"}}, "note is no column of it"),
+        ({"columns": COLUMNS | {"note": "string"}}, "note is not a column of the plan"),
         ({"columns": COLUMNS | {"queues": "bigint"}}, "queues is bigint, not int"),
         (
             {"partitions": frozenset()},
@@ -122,7 +122,7 @@ def test_without_a_connector_it_is_said_which_releases_have_one(spark, tmp_path,
             job(fleet, into=name)
     assert report(fleet, "", into="plans") == 1
     assert (
-        "plans is not there, and the session has no catalog that could make it"
+        "plans does not exist, and the session has no catalog that could create it"
         in capsys.readouterr().err
     )
 

@@ -332,7 +332,7 @@ def test_the_road_of_stores(fleet, tmp_path, monkeypatch):
         return real(self, *arguments)
 
     monkeypatch.setattr(HadoopFolder, "counted", with_a_job_too_many)
-    with pytest.raises(RuntimeError, match="holds parts of several of Spark's jobs"):
+    with pytest.raises(RuntimeError, match="contains parts of several Spark jobs"):
         job(fleet, out, in_workers=False, overwrite=True)
     assert not {"_SUCCESS", "_rmqalloc_claim.json"} & files_in(out).keys()
 

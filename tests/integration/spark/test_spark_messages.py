@@ -80,7 +80,9 @@ def test_too_many_bad_rows_are_in_the_plan_that_is_named(fleet, tmp_path):
 
 @pytest.mark.parametrize(("out", "bad"), [("plans", "plans/bad"), ("bad/plans", "bad")])
 def test_an_output_in_another_is_refused(fleet, tmp_path, out, bad):
-    with pytest.raises(ValueError, match=r"lies in the other output .*; give one apart from it"):
+    with pytest.raises(
+        ValueError, match=r"is inside the other output .*; give a separate directory"
+    ):
         job(fleet, tmp_path / out, bad=str(tmp_path / bad))
     assert list(tmp_path.iterdir()) == [fleet]
 
@@ -89,12 +91,12 @@ def test_whoever_reads_the_files_it_is_said_why(fleet, tmp_path, monkeypatch, ca
     with_options = UnitSource(str(fleet), options={"mergeSchema": "true"})
     sources = {
         "is read with options of Spark's reader": with_options,
-        "is no directory that every worker sees": UnitSource(str(fleet)),
+        "is not a directory that every worker sees": UnitSource(str(fleet)),
     }
     for said, source in sources.items():
         if source is not with_options:
             monkeypatch.setattr("spark_udfs.job._sources.worker_path", lambda *_: None)
-        with pytest.raises(ValueError, match=r"only if .*, and without options; leave --file-job"):
+        with pytest.raises(ValueError, match=r"only if .*, and without options; omit --file-job"):
             job(source, tmp_path / "refused", in_workers=True)
         assert capsys.readouterr().err == ""
         job(source, tmp_path / "plans", overwrite=True)
@@ -147,12 +149,8 @@ def test_a_place_that_cannot_be_looked_at_is_not_judged():
     job_of_nobody = SimpleNamespace(spark=None, plan_id="p1")
     store = {"s3a://key:secret@bucket/plans": None}
     found = plan_table._what_is_there(job_of_nobody, store, "lake.plans")
-    assert (
-        "bucket/plans could not be looked at; it holds a complete plan if it has _SUCCESS" in found
-    )
-    assert (
-        "lake.plans could not be looked at; it holds the plan if it has rows of plan_id p1" in found
-    )
+    assert "bucket/plans could not be read; it holds a complete plan if it has _SUCCESS" in found
+    assert "lake.plans could not be read; it holds the plan if it has rows of plan_id p1" in found
     assert "secret" not in found
 
 

@@ -134,7 +134,7 @@ def test_a_mistaken_argument_is_named_at_once(fleet):
     for function in (rf.allocate, rf.try_allocate, rf.allocate_or_error, rf.owners, rf.try_owners):
         with pytest.raises(
             TypeError,
-            match=r"\(queues, clients, strategy\), got the strategy 'AVG' in place of queues; .*F.col",
+            match=r"\(queues, clients, strategy\), got the strategy 'AVG' as queues; .*F.col",
         ):
             function("AVG", "brokers", "client_ids")
     for function in (rf.owners, rf.try_owners):

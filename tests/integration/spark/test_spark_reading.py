@@ -146,7 +146,7 @@ def test_a_pattern_is_one_table_by_every_road_and_a_change_of_it_is_seen(spark, 
     assert [file.path for file in by_worker.found.files] == sorted(
         map(str, tmp_path.glob("day=*/part-[0-2].parquet"))
     )
-    with pytest.raises(ArgumentError, match=r"lies in the input .*/day=001; give one apart"):
+    with pytest.raises(ArgumentError, match=r"is inside the input .*/day=001; give a separate"):
         plan_table(spark, f"{tmp_path}/day=00?", SPEC, out=f"{tmp_path}/day=001/plans")
     pq.write_table(
         units.synthetic(5, seed=7).append_column("strategy", pa.nulls(5, pa.string())), more
@@ -184,7 +184,8 @@ def test_what_spark_lists_alone_is_one_table_or_refused(spark, tmp_path):
         tmp_path / "day=001" / "part-1.parquet",
     )
     with pytest.raises(
-        ArgumentTypeError, match=r"part-\?\.parquet: not all files have the same column strategy"
+        ArgumentTypeError,
+        match=r"part-\?\.parquet: the files have different types of the column strategy",
     ):
         _as_spark_lists(spark, pattern)
     merged = source(pattern, options={"mergeSchema": "true"}).read(spark)

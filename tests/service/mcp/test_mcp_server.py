@@ -172,7 +172,7 @@ def test_cut_to_bytes():
         ("groups", {"most_rows": 501}, "most_rows must be a whole number from 1 to 500, got 501"),
         ("groups", {"most_rows": "5"}, "most_rows must be a whole number"),
         ("groups", {"where": ["color=red"]}, "there is no column 'color'"),
-        ("groups", {"where": ["x" * 70_000]}, "the arguments are 70,.* at most 65,536 are read"),
+        ("groups", {"where": ["x" * 70_000]}, "the arguments are 70,.* the limit is 65,536"),
         ("groups", {"most_rows": float("nan")}, "a number that JSON does not have"),
         ("show", {"by": "rack"}, "by must be one of queues, clients, hosts, got 'rack'"),
         ("plan", {}, "scenarios"),
@@ -185,7 +185,7 @@ def test_cut_to_bytes():
         pytest.param(
             "plan",
             {"scenarios": [{"name": "x", "changes": [{"scale_clients": {"to": 100_000}}] * 4}]},
-            "make 1,200,000 clients and queues of all groups; at most 1,000,000 are planned: name fewer groups",
+            "have 1,200,000 clients and queues of all groups; the limit is 1,000,000: select fewer groups",
             id="plan-too many clients",
         ),
         ("explain", {**QUEUE, "queue_id": 99}, "99"),

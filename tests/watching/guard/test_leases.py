@@ -85,7 +85,7 @@ def test_a_refusal_is_no_lease_and_leases_are_bounded():
     assert granted.may_stop(cluster(*IDS), "a@1").verdict == "yes"
     assert (
         granted.may_stop(cluster(*IDS), "x@1").reason
-        == "1 other stop under way already, and no more are granted"
+        == "1 other stop under way already; no further stop is granted"
     )
     assert len(granted) == 1
 

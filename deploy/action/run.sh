@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Plans and checks a snapshot, and writes what a pull request shows: a table of groups that change, and findings.
-# SNAPSHOT, SCENARIO, GATES and TOP say of what; GITHUB_OUTPUT and GITHUB_STEP_SUMMARY are the runner's files.
+# Plan and check a snapshot, and write the comment for a pull request: a table of groups that change, and findings.
+# SNAPSHOT, SCENARIO, GATES and TOP are the inputs; GITHUB_OUTPUT and GITHUB_STEP_SUMMARY are the runner's files.
 set -euo pipefail
 
 folder="$(mktemp -d "${RUNNER_TEMP:-/tmp}/rmqalloc.XXXXXX")"
@@ -58,7 +58,7 @@ rmqalloc check --file="$SNAPSHOT" --output=md >"$folder/check.md" 2>/dev/null ||
 } >>"$report"
 
 if [ "$(wc -c <"$report")" -gt "$most" ]; then
-  # Cut at a line: half a row, or half a character, would be shown as something else.
+  # Cut at a line: half a row, or half a character, would be displayed wrongly.
   head -c "$most" "$report" | sed '$d' >"$report.cut"
   printf '\nThe rest is left out: more than %s bytes.\n' "$most" >>"$report.cut"
   mv "$report.cut" "$report"

@@ -12,7 +12,7 @@ from rmqalloc.simulation import VirtualClock
 
 
 class Poller:
-    """Runs the loops of a lite pull consumer and holds what they pulled until it is polled."""
+    """Runs the loops of a lite pull consumer and stores the pulled messages until they are polled."""
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
@@ -26,7 +26,7 @@ class Poller:
         )
 
     def run_task(self, task: PullTask) -> None:
-        """Pull a queue, again and again, until the task is cancelled."""
+        """Pull a queue repeatedly until the task is cancelled."""
         state = self.consumer.assigned.state(task.queue)
         if task.cancelled or state is None:
             return
@@ -43,17 +43,17 @@ class Poller:
         self._cluster.clock.call_later(1_000, lambda: self.run_task(task))
 
     def poll(self) -> list[str]:
-        """What was pulled since the last poll; from now on it counts as consumed."""
+        """Return the messages pulled since the last poll; from now on they count as consumed."""
         pulled, self._pulled = self._pulled, []
         for queue, offset, _ in pulled:
             self.consumer.offset_store.update_offset(queue, offset + 1, increase_only=False)
         return [message for _, _, message in pulled]
 
     def seek(self, queue: MessageQueue, offset: int) -> None:
-        """Go on from another offset; what was pulled and not polled is forgotten."""
+        """Continue from another offset; messages that were pulled but not polled are dropped."""
         state = self.consumer.assigned.state(queue)
         if state is None:
-            raise ValueError(f"seek needs a queue that was assigned, got {queue}")
+            raise ValueError(f"seek needs an assigned queue, got {queue}")
         state.seek_offset = offset
         self._pulled = [pulled for pulled in self._pulled if pulled[0] != queue]
 

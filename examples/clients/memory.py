@@ -38,7 +38,7 @@ class Messages:
         return len(self._messages.get(queue, []))
 
     def search_offset(self, queue: MessageQueue, timestamp: int) -> int:
-        """Offset of the first message stored at a time or later; here no message has a time."""
+        """Offset of the first message stored at a time or later; here messages have no time."""
         return 0
 
 
@@ -54,11 +54,11 @@ class Cluster:
         self.broker.topics[topic] = QueueData("broker-a", n_queues, n_queues)
 
     def process(self) -> MQClientManager:
-        """A process with clients in it."""
+        """A process with clients."""
         return MQClientManager(self.clock, self._connect)
 
     def fill(self, n_messages: int) -> None:
-        """Send so many messages, one queue after the other."""
+        """Send a number of messages, to one queue after another."""
         for n in range(n_messages):
             self.messages.put(self.queues[n % len(self.queues)], f"message {n}")
 
@@ -71,8 +71,8 @@ class Connection:
     """One client's connection: its `rmqalloc.rebalance.Remoting`, and the `rmqalloc.broker.Channel`
     of the broker.
 
-    A real one sends each request to ``address``, waits for the answer, and raises RemotingError
-    where none comes.
+    A real connection sends each request to ``address``, waits for the answer, and raises
+    RemotingError if there is none.
     """
 
     def __init__(self, cluster: Cluster, factory: MQClientFactory) -> None:
@@ -83,11 +83,11 @@ class Connection:
     # --- From the broker: as an action of its own on the client's clock, not in the middle of another one ---
 
     def notify_consumer_ids_changed(self, consumer_group: str) -> None:
-        """The clients of the group have changed."""
+        """Handle the broker's notice that clients joined or left."""
         self._clock.call_later(0, lambda: self._factory.notify_consumer_ids_changed(consumer_group))
 
     def close(self) -> None:
-        """The connection ends, from either side."""
+        """End the connection, from either side."""
         self._clock.call_later(0, lambda: self._broker.consumers.channel_closed(self))
 
     # --- To the name server and to the broker ---
@@ -165,5 +165,5 @@ class Connection:
 
 
 def named(name: str) -> ClientIdentity:
-    """What makes the client id ``10.0.0.1@name``."""
+    """Return the identity of the client id ``10.0.0.1@name``."""
     return ClientIdentity("10.0.0.1", name)

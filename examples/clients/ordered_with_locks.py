@@ -1,4 +1,4 @@
-"""Two clients consume in order under locks; one of them dies.
+"""Two clients consume in order under locks; one client dies.
 
 python examples/clients/ordered_with_locks.py
 """
@@ -33,7 +33,7 @@ class OrderedReader:
         self.consumer.subscribe("entries")
 
     def pull_later(self, request: PullRequest, delay: int) -> None:
-        """The consumer was given a queue, which is locked."""
+        """Handle a new queue, which is locked."""
         self._cluster.clock.call_later(delay, lambda: self._pull(request))
 
     def pop_later(self, request: PopRequest, delay: int) -> None:
@@ -73,7 +73,7 @@ class OrderedReader:
         self.pull_later(request, 0)
 
     def owned(self) -> list[int]:
-        """Ids of the queues it owns."""
+        """Return the ids of its queues."""
         return sorted(queue.queue_id for queue in self.consumer.rebalance.working_queues("entries"))
 
 

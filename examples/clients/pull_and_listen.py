@@ -1,4 +1,4 @@
-"""Two pull consumers: a listener reports the queues, and the program reads them when it likes.
+"""Two pull consumers are notified of their queues and read at any time.
 
 python examples/clients/pull_and_listen.py
 """
@@ -13,7 +13,7 @@ from rmqalloc.simulation import VirtualClock
 
 
 class Worker:
-    """A pull consumer and its queues, as of the last report."""
+    """A pull consumer and the queues of its last notice."""
 
     def __init__(self, cluster: Cluster, name: str) -> None:
         self._cluster = cluster
@@ -32,7 +32,7 @@ class Worker:
     ) -> None:
         """The queues of a topic have changed."""
         self.queues = sorted(mq_divided)
-        print(f"  {self.name} owns {[queue.queue_id for queue in self.queues]}")
+        print(f"  {self.name} is notified of {[queue.queue_id for queue in self.queues]}")
 
     def read(self) -> int:
         """Read all queues to their ends; return the number of messages."""

@@ -1,4 +1,4 @@
-"""Three clients of a push consumer group, of which one leaves.
+"""Three clients of a push consumer group; one client leaves.
 
 python examples/clients/push_in_memory.py
 """
@@ -11,7 +11,7 @@ from rmqalloc.simulation import VirtualClock
 
 
 class Reader:
-    """Pulls the queues of one consumer, each once a second; a `rmqalloc.rebalance.PullDispatcher`."""
+    """Pulls the queues of one consumer, once a second each; a `rmqalloc.rebalance.PullDispatcher`."""
 
     consumer: PushConsumer
 
@@ -20,11 +20,11 @@ class Reader:
         self.n_messages = 0
 
     def pull_later(self, request: PullRequest, delay: int) -> None:
-        """The consumer was given a queue."""
+        """Handle a new queue."""
         self._cluster.clock.call_later(delay, lambda: self._pull(request))
 
     def pop_later(self, request: PopRequest, delay: int) -> None:
-        """Only called for groups whose queues a broker assigns (client_rebalance=False)."""
+        """Only groups whose queues a broker assigns (client_rebalance=False) pop."""
         raise NotImplementedError
 
     def _pull(self, request: PullRequest) -> None:
@@ -44,7 +44,7 @@ class Reader:
 
 
 def show(title: str, consumers: list[PushConsumer], readers: list[Reader]) -> None:
-    """Print the queues of each consumer and the number of its messages."""
+    """Print the owners of the queues, and how much each client has read."""
     print(title)
     for consumer, reader in zip(consumers, readers, strict=True):
         owned = sorted(queue.queue_id for queue in consumer.rebalance.working_queues("orders"))

@@ -30,7 +30,7 @@ class Reader:
         self.n_messages = 0
 
     def pull_later(self, request: PullRequest, delay: int) -> None:
-        """The consumer was given a queue."""
+        """Handle a new queue."""
         self._cluster.clock.call_later(delay, lambda: self._pull(request))
 
     def pop_later(self, request: PopRequest, delay: int) -> None:
@@ -65,7 +65,7 @@ def run(
     sleep: Callable[[int], object],
     work: Run,
 ) -> None:
-    """Start two clients, let one leave, and print what they own."""
+    """Start two clients, let one client leave, and print their queues."""
     cluster = Cluster(clock, "orders", n_queues=4)
     cluster.fill(8)
     x, y = (Reader(cluster, work) for _ in range(2))
@@ -100,6 +100,6 @@ run(
     lambda action: action(),
 )
 
-print("real time, a thread of the clock and two that consume:")
+print("real time, a thread of the clock and two threads that consume:")
 with SystemClock() as real, ThreadPoolExecutor(2) as workers:
     run(real, real.call, lambda ms: time.sleep(ms / 1_000), workers.submit)

@@ -1,8 +1,7 @@
-"""Check a client half with recorded sequences, those of the level "simple" in the file that is
-named.
+"""Check a client half with recorded sequences: those of the level "simple" in the given file.
 
-docs/authors/conformance.md defines the lines. A checker of another client has the same parts: a stub
-that answers requests and writes them down, a clock that stands still, and a loop over events.
+docs/authors/conformance.md describes the lines. A checker of another client has the same parts: a stub that
+answers requests and records them, a clock that only moves on command, and a loop over events.
 """
 
 import gzip
@@ -32,7 +31,7 @@ USUAL = {
 
 
 def text(queue):
-    """Return a queue as lines have it."""
+    """Return a queue in the form of the lines."""
     return f"{queue.topic}|{queue.broker_name}|{queue.queue_id}"
 
 
@@ -42,31 +41,31 @@ def texts(queues):
 
 
 class Draws(Random):
-    """The random choice of the broker that is asked for the clients of a group."""
+    """The one random choice: the broker that is asked for the clients of a group."""
 
     def __init__(self, seed):
         super().__init__()
         self.state = seed
 
     def choice(self, seq):
-        """Return one of several."""
+        """Return one of several values."""
         self.state = (self.state * 1103515245 + 12345) & 0x7FFFFFFF
         return seq[(self.state >> 8) % len(seq)]
 
 
 class Stub:
-    """Answers requests as a line sets them, and records the requests; also the pull dispatcher."""
+    """Answers requests as a line states, and records them; also in place of the puller."""
 
     def __init__(self, answers):
         self.clock, self.seen = VirtualClock(), []
         self.answers = {(one["what"], one["key"]): one["answer"] for one in answers}
 
     def see(self, *line):
-        """Write down that something happened."""
+        """Record an event."""
         self.seen.append([self.clock.elapsed(), *line])
 
     def ask(self, what, key, address, *line, oneway=False):
-        """Return what the line answers to a question, or raise."""
+        """Return the line's answer to a request, or raise its error."""
         self.see(what, *line)
         answer = self.answers.get((what, key), USUAL.get(what, {}))
         if answer.get("lost") or self.answers.get(("down", address), {}).get("lost"):
@@ -170,15 +169,15 @@ class Stub:
         return self.ask("max", text(queue), address, "10.0.0.1@x", address, text(queue))["offset"]
 
     def pull_later(self, request, delay):
-        """Reading of a queue would begin."""
+        """Record that reading of a queue would begin."""
         self.see(
             "dispatch", request.consumer_group, text(request.queue), request.next_offset, delay
         )
 
 
 def first_wrong(line):
-    """Return the number of the first event after which requests or queues are not those of Java;
-    None if there is none.
+    """Return the number of the first event after which requests or queues differ from Java's; None
+    if there is none.
     """
     config = line["config"]
     given, stub = config["consumers"]["c0"], Stub(config["answers"])

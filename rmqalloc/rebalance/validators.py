@@ -120,5 +120,5 @@ def _wrong_name(what: str, name: str, longest: int) -> str | None:
     if len(name) > longest:
         return f"the name of {what} may have at most {longest} characters, got {len(name)}: {message(name, 60)}"
     if not _NAME.fullmatch(name):
-        return f"the name of {what} may have only letters, digits and %|_-, got {message(name, 60)}"
+        return f"the name of {what} may have letters, digits and %|_- only, got {message(name, 60)}"
     return None

@@ -135,7 +135,7 @@ def test_listeners_are_whatever_takes_messages(listener):
         ("order svc", "letters, digits and %|_- only, got order svc"),
         ("g\n", "letters, digits and %|_- only"),
         ("g" * 121, "at most 120 characters, got 121"),
-        ("DEFAULT_CONSUMER", "which stands for none"),
+        ("DEFAULT_CONSUMER", "which means no group"),
     ],
 )
 def test_a_group_has_a_name_that_brokers_take(group, said):

@@ -352,7 +352,7 @@ def test_an_entry_returns_what_ended_at_once_and_reports_what_ends_later(caplog)
     with pytest.raises(ZeroDivisionError):
         factory.run(1 / zero for zero in [0])
     held.requests.clear()
-    with pytest.raises(ClientError, match="drivers that block"):
+    with pytest.raises(ClientError, match="blocking driver"):
         factory.finish(asking("later", []))
     held.release(error=ClientError("much later"))
     assert "much later" in caplog.text

@@ -31,7 +31,7 @@ def test_every_long_is_an_offset_and_every_int_from_0_a_queue_id(tmp_path, offse
 def test_what_java_cannot_hold_is_refused(tmp_path, queue_id, offset):
     key = json.dumps({"brokerName": "b", "queueId": queue_id, "topic": "T"})
     (tmp_path / "offsets.json.bak").write_text(f'{{"offsetTable":{{{key}:{offset}}}}}')
-    with pytest.raises(OffsetFileError, match="does not hold offsets"):
+    with pytest.raises(OffsetFileError, match="does not contain offsets"):
         read_offsets(tmp_path / "offsets.json")
 
 

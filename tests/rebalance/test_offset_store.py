@@ -392,7 +392,7 @@ def test_a_file_as_java_writes_it_is_read(tmp_path):
 )
 def test_anything_else_is_refused(tmp_path, text):
     (tmp_path / "offsets.json.bak").write_text(text)
-    with pytest.raises(OffsetFileError, match="does not hold offsets"):
+    with pytest.raises(OffsetFileError, match="does not contain offsets"):
         read_offsets(tmp_path / "offsets.json")
 
 

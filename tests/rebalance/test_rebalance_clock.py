@@ -158,7 +158,7 @@ def test_a_call_that_waits_for_a_clock_that_closes_ends_too():
     clock.call(lambda: (asker.start(), asking.wait(PATIENCE), clock.close()))
     asker.join(PATIENCE)
     assert not asker.is_alive()
-    assert errors == ["this clock is closed; nothing can be called on it any longer"]
+    assert errors == ["this clock is closed and takes no further calls"]
 
 
 def test_it_may_be_closed_from_its_own_thread():

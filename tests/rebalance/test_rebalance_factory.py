@@ -270,11 +270,11 @@ def test_5_5_one_id_is_one_client_for_all_groups_but_once_for_each(cluster):
 
 def test_5_5_a_consumer_starts_once(cluster):
     consumer = started(push(cluster))
-    with pytest.raises(ClientError, match="this one is running"):
+    with pytest.raises(ClientError, match="its state is running"):
         consumer.start()
     consumer.shutdown()
     consumer.shutdown()
-    with pytest.raises(ClientError, match="this one is shut down"):
+    with pytest.raises(ClientError, match="its state is shut down"):
         consumer.start()
 
 

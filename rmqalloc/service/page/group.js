@@ -14,7 +14,7 @@ export async function groupView(state) {
     section("group", element("h1", { tabindex: "-1" }, named(state.group)), figures(row, clients, found)),
     section("findings", element("h2", {}, "Findings"), findings(found.findings ?? [], row.not_known ?? [])),
     trialSection(state, row, clients, found.queues ?? []),
-    section("owners", element("h2", {}, "Who owns what"), byClient(clients), byQueue(found.queues ?? [], found.n_queue_rows)),
+    section("owners", element("h2", {}, "Owners of queues"), byClient(clients), byQueue(found.queues ?? [], found.n_queue_rows)),
     section("moves", element("h2", {}, "Last changes"), changes(found.events ?? [])));
 }
 
@@ -42,7 +42,7 @@ function figures(row, clients, found) {
 }
 
 function findings(found, notKnown) {
-  const unsure = notKnown.length ? element("p", { class: "soft" }, "Not known, so nothing is concluded from it: ", notKnown.map(printable).join(", "), ".") : null;
+  const unsure = notKnown.length ? element("p", { class: "soft" }, "Unknown, so no conclusion is drawn from it: ", notKnown.map(printable).join(", "), ".") : null;
   if (!found.length) return [element("p", { class: "good" }, "✓ No findings."), unsure];
   const items = found.map((one) => element("li", {},
     element("div", {}, mark(one.severity), element("b", {}, named(one.rule)), one.topic ? [" · ", named(one.topic)] : null, ": ", printable(one.message), " ", element("span", { class: "soft" }, printable(one.advice ?? "")))));
@@ -94,9 +94,9 @@ const EVENTS = {
 };
 
 function changes(events) {
-  if (!events.length) return element("p", { class: "soft" }, "None since the service began to read the cluster.");
+  if (!events.length) return element("p", { class: "soft" }, "No events since the service began to read the cluster.");
   const newest = [...events].reverse();
-  return table("The newest first, with the two readings between which each happened", [
+  return table("Newest first, with the two readings around each event", [
     { title: "seen first", cell: (one) => moment(one.first_seen_after) },
     { title: "what", cell: (one) => element("span", {}, EVENTS[one.kind]?.(one) ?? printable(one.kind)) },
     { title: "within (s)", number: true, cell: (one) => (one.last_seen_before ? about(one.first_seen_after - one.last_seen_before) : "–") },

@@ -2,7 +2,7 @@
 
 import { about, bar, change, count, element, named, plural, printable, ratio, table, tiles } from "./elements.js";
 
-const HOW = { notice: "each client is notified", routes: "clients learn of it by their routes", deployment: "each client is redeployed", timer: "clients learn of it by their timers", scan: "brokers find out by their scan", crash: "brokers find a crashed client by their scan" };
+const HOW = { notice: "each client is notified", routes: "clients detect the change by their routes", deployment: "each client is redeployed", timer: "clients detect the change by their timers", scan: "brokers detect the change by their scan", crash: "brokers detect a crashed client by their scan" };
 
 /** Return the sentence that is said aloud, and the elements that show the plan; `moved` asks for the queues that change. */
 export function drawn(plan, data, moved) {
@@ -57,7 +57,7 @@ function figures(before, after, meanwhile) {
       moment("unowned", "unowned", "warn"),
       moment("double_owned", "double-owned", "warn"),
     ]),
-    meanwhile ? element("p", { class: "soft" }, `Worst moment: the most queues at once while clients follow one by one; ${HOW[meanwhile.informed_by] ?? printable(meanwhile.informed_by)}.`) : null);
+    meanwhile ? element("p", { class: "soft" }, `Worst moment: the largest number of queues at one time while clients rebalance one after another;  ${HOW[meanwhile.informed_by] ?? printable(meanwhile.informed_by)}.`) : null);
 }
 
 /** Return the loads of each client, topics together; those that change most stand first. */

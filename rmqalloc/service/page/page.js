@@ -56,7 +56,7 @@ function tokenForm() {
 
 onAnswer(({ readAt, age, notCurrent }) => {
   if (!age) return;
-  const text = notCurrent ? `! Not of now: ${notCurrent}. ` : `Cluster read ${moment(readAt)}, ${about(Number(age))} s old. `;
+  const text = notCurrent ? `! Not current: ${notCurrent}. ` : `Cluster read ${moment(readAt)}, ${about(Number(age))} s old. `;
   if (!state.firstChild) state.append(element("span"), reloadButton());
   if (state.firstChild.textContent !== text) state.firstChild.textContent = text;
   state.firstChild.className = notCurrent ? "warn" : "";

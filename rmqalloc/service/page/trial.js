@@ -40,7 +40,7 @@ export function trialSection(state, row, clients, queues) {
   const plans = new NewestOnly(async (signal) => {
     const scenario = scenarioOf(form.read());
     if (!scenario) {
-      said.textContent = "Nothing is changed. Change something above to see who would own what, and what moves.";
+      said.textContent = "No change yet. Change a value above to see the new owners and the moved queues.";
       return finish(result, "", []);
     }
     try {
@@ -50,7 +50,7 @@ export function trialSection(state, row, clients, queues) {
       finish(result, JSON.stringify(scenario), parts);
     } catch (error) {
       if (error.name === "AbortError") return;
-      said.textContent = "This cannot be planned.";
+      said.textContent = "The change cannot be planned.";
       finish(result, JSON.stringify(scenario), [element("p", { class: "bad" }, "✗ ", printable(error.message))]);
     }
   });
@@ -88,7 +88,7 @@ async function copyLink(hash, said) {
     await navigator.clipboard.writeText(link);
     said.textContent = "Copied.";
   } catch {
-    said.textContent = "Copy the address of this page instead: it holds what is tried.";
+    said.textContent = "Copy the address of this page instead: it contains the changes.";
   }
 }
 
@@ -97,7 +97,7 @@ function trialForm(trial, row, clients, queues) {
   const number = whole("clients", "Clients", trial.clients ?? now, 100000, now, `now ${count(now)}`);
   const slider = element("input", { type: "range", min: 0, max: Math.max(10, 2 * now), value: now, "aria-label": "Clients, by a slider" });
   slider.value = trial.clients ?? now;
-  const without = choice("without", "One client leaves", [["", "nobody"], ...clients.map((one) => [one.client_id, one.client_id]).sort()], trial.without, "of those there now");
+  const without = choice("without", "One client leaves", [["", "none"], ...clients.map((one) => [one.client_id, one.client_id]).sort()], trial.without, "a present client");
   const stop = whole("stop", "Stop at once", trial.stop ?? 0, 100000, 0, "clients, spread");
   const strategy = choice("strategy", "Strategy", [["", "as now"], ...STRATEGIES.map((one) => [one, one])], trial.strategy, `now ${shortened(row.strategy ?? "not known")}`);
   const nodes = whole("nodes", "Virtual nodes", trial.nodes ?? 10, 65536, 10, "per client on the ring");

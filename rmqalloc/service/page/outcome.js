@@ -57,7 +57,7 @@ function figures(before, after, meanwhile) {
       moment("unowned", "unowned", "warn"),
       moment("double_owned", "double-owned", "warn"),
     ]),
-    meanwhile ? element("p", { class: "soft" }, `Worst moment: the largest number of queues at one time while clients rebalance one after another;  ${HOW[meanwhile.informed_by] ?? printable(meanwhile.informed_by)}.`) : null);
+    meanwhile ? element("p", { class: "soft" }, `Worst moment: the largest number of queues at one time while clients rebalance one after another; ${HOW[meanwhile.informed_by] ?? printable(meanwhile.informed_by)}.`) : null);
 }
 
 /** Return the loads of each client, topics together; those that change most stand first. */

@@ -166,7 +166,7 @@ def sql_functions(prefix: str) -> list[str]:
     said = f"Owners by {' or '.join(by_count())} from the numbers of queues and clients alone"
     return [
         *_defined(prefix, "allocate_by_count", said, strict=True),
-        *_defined(prefix, "try_allocate_by_count", f"{said}, NULL where one is out of bounds"),
+        *_defined(prefix, "try_allocate_by_count", f"{said}, NULL if a number is out of bounds"),
     ]
 
 

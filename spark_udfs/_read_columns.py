@@ -29,7 +29,7 @@ def with_names(frame: DataFrame, names: Iterable[str], what: str = "the table") 
         alike = [one for one in frame.columns if one.lower() == name]
         if len(alike) > 1:
             raise ArgumentError(
-                f"{what} has the columns {' and '.join(alike)}, which Spark does not tell apart: rename or drop all but one"
+                f"{what} has the columns {' and '.join(alike)}, which Spark does not distinguish: rename or drop all but one"
             )
         if alike and alike[0] != name:
             frame = frame.withColumnRenamed(alike[0], name)

@@ -15,7 +15,7 @@ from spark_udfs._column_functions import FUNCTIONS, sql_function
 
 _OF_ALLOCATE = {
     "queues": "array of struct broker_name, queue_id; array of struct broker_name, read_queue_nums; or a number",
-    "clients": "array of client ids; or a number, where queues is one",
+    "clients": "array of client ids; or a number, if queues is a number",
     "strategy": f"name, optionally with parameters as 'CANARY(share=0.05)', by default AVG: {', '.join(plain_strategies())}",
     "topic": "topic of the queues; most strategies need it",
 } | {

@@ -291,7 +291,7 @@ class Broker:
 
 
 def _no_route(topic: str) -> TopicRouteData:
-    raise RemotingError(f"no name server to ask for {topic}")
+    raise RemotingError(f"no name server for the route of {topic}")
 
 
 # How far consumer groups have come, queue by queue.

@@ -131,7 +131,7 @@ class ConcurrentService:
         """Begin to give a batch back; False where nobody takes it, so that it counts as consumed."""
         if self._consumer.message_model is MessageModel.BROADCASTING:
             if (due := self._lost.due(batch.queue.topic, len(batch.messages))) is not None:
-                log.warning("%d messages of %s were not consumed, and nobody delivers them again to a group that broadcasts",
+                log.warning("%d messages of %s were not consumed, and a broadcasting group gets no second delivery",
                             due.n_messages, batch.queue.topic)  # fmt: skip
             return False
         self._do(

@@ -40,7 +40,7 @@ class PastOwners(NamedTuple):
         Client ids, () for an unowned queue; a queue with an unknown owner is missing.
     client_ids : tuple of str
     doubt : str or None
-        Reason why the state is unknown; then ``owners`` and ``client_ids`` are the last known ones.
+        Reason why the state is unknown; then ``owners`` and ``client_ids`` are the last known values.
     certain_ids : tuple of str
         Clients that are certain, even if the group as a whole is unknown.
     known_before, known_after : float or None

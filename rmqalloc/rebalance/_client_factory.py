@@ -47,7 +47,7 @@ class Lanes(NamedTuple):
     rebalance : Lane
         Passes (``RebalanceService``).
     scheduled : Lane
-        Routes, heartbeats and offsets, one after the other
+        Routes, heartbeats and offsets, one after another
         (``MQClientInstance.scheduledExecutorService``).
     events : Lane
         New connections (``NettyEventExecutor``).

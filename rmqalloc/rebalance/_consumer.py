@@ -268,7 +268,7 @@ class Consumer(ABC):
         return [subscription.topic for subscription in self.subscriptions()]
 
     def persist_consumer_offset(self) -> Steps[None]:
-        """Store the offsets of all queues in its table, including dropped ones; nothing unless it runs."""
+        """Store the offsets of all queues in its table, including dropped queues; nothing unless it runs."""
         if self.state is not ServiceState.RUNNING:
             return nothing(None)
         return self.offset_store.persist_all(self.rebalance.process_queue_table)

@@ -154,7 +154,7 @@ class LitePullConsumer(Consumer):
         self._consume_from_where = where
 
     def subscriptions(self) -> Iterable[SubscriptionData]:
-        """Return its subscriptions, including the further ones for heartbeats."""
+        """Return its subscriptions, including the further subscriptions for heartbeats."""
         more = (
             self.subscriptions_for_heartbeat
             if self.manager.profile.tells_more_subscriptions

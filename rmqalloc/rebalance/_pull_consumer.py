@@ -111,7 +111,7 @@ class RebalancePull(RebalanceImpl):
         self._consumer = consumer
 
     def consume_type(self) -> ConsumeType:
-        """The consumer pulls when its caller asks: CONSUME_ACTIVELY."""
+        """The consumer pulls when its caller requests it: CONSUME_ACTIVELY."""
         return ConsumeType.ACTIVELY
 
     def message_queue_changed(

@@ -40,7 +40,7 @@ class Profile:
     late_unlock_delay : int
         Delay of the later unlock, or the age of the lock from which the removal is forced.
     locks_dropped : bool
-        The periodic lock of all queues includes dropped ones.
+        The periodic lock of all queues includes dropped queues.
     broadcasting_locks : bool
         An ordered group that broadcasts locks its queues too.
     tells_null_route : bool

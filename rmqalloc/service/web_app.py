@@ -57,7 +57,7 @@ def guard(asked: ServiceRequest) -> Document:
         try:
             return may_stop(asked.known(), target, groups).of_another_time(why).to_dict()
         except NoMatchError as error:  # it may have joined since
-            raise NotReadyError(f"{why}; they say {error}") from error
+            raise NotReadyError(f"{why}; the answer from these data is: {error}") from error
     return asked.leases.may_stop(asked.known(), target, groups).to_dict()
 
 

@@ -70,7 +70,7 @@ def test_a_file_that_is_not_of_now_answers_unknown_and_says_why(run, fetched_at,
     assert code == 4
     assert printed.out.startswith("unknown: ") and why in printed.out
     said = "no: 10.0.0.1@7 is a client of g still" if more else "yes: 10.0.0.1@7 may stop"
-    assert f"; they say {said}" in printed.out
+    assert f"; the answer from these data is {said}" in printed.out
 
 
 def test_the_document(run):

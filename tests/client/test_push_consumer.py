@@ -227,7 +227,7 @@ def test_what_is_lost_to_a_group_that_broadcasts_is_logged_once(caplog, tmp_path
             assert consumer._member.tally.consumed == consumer._member.tally.retried == 0
 
     simulated_time.run(run())
-    assert caplog.text.count("nobody delivers them again") == 1
+    assert caplog.text.count("a broadcasting group gets no second delivery") == 1
 
 
 def test_broadcasting_members_each_read_all_and_keep_offsets_in_a_file(tmp_path):

@@ -28,7 +28,7 @@ class SubjectState(NamedTuple):
 
 @dataclass(frozen=True)
 class Subject:
-    """Files or a running cluster, read again for every call; only whoever starts the server names
+    """Files or a running cluster, read again for every call; the person who starts the server names
     them.
 
     Attributes
@@ -38,15 +38,15 @@ class Subject:
     name_server : str or None
         Name servers of a running cluster instead.
     groups, topics : sequence of str
-        Patterns of what is looked at where a call names none.
+        Patterns of groups and topics for calls without patterns.
     how : mapping
-        How the cluster is reached, as `rmqalloc.fetch` takes it.
+        Options of the connection to the cluster, as for `rmqalloc.fetch`.
     before : str or None
         Path of the snapshot or saved plan that ``diff`` compares with.
     rooms : GivenRooms or None
-        Machine rooms that are stated by hand.
+        Machine rooms given by hand.
     require : str or None
-        The least that strategies must rest on.
+        Minimum evidence of strategies.
     """
 
     files: Sequence[str] = ()
@@ -66,13 +66,13 @@ class Subject:
 
     @property
     def label(self) -> str:
-        """What is looked at, for people."""
+        """Name of the files or the cluster, for people."""
         if self.name_server is not None:
             return f"cluster {self.name_server}"
         return f"{'file' if len(self.files) == 1 else 'files'} {', '.join(self.files)}"
 
     def read(self, groups: Sequence[str], topics: Sequence[str]) -> SubjectState:
-        """Read the files, or of the cluster what the patterns name."""
+        """Read the files, or the groups and topics of the cluster that match the patterns."""
         if self.name_server is None:
             return SubjectState(*read_snapshots(self.files))
         with warnings.catch_warnings(record=True) as said:
@@ -81,7 +81,7 @@ class Subject:
         return SubjectState(snapshot, tuple(str(one.message) for one in said))
 
     def read_before(self) -> tuple[Snapshot | Plan, tuple[str, ...]]:
-        """Read what ``diff`` compares with."""
+        """Read the snapshot or plan that ``diff`` compares with."""
         from rmqalloc.plans.diffs.state_files import read_state
 
         if self.before is None:

@@ -123,9 +123,11 @@ class GuardAnswer(TableResult):
         Examples
         --------
         >>> print(GuardAnswer("c1", YES, "c1 may stop", ()).of_another_time("the data are old"))
-        unknown: the data are old; they say yes: c1 may stop
+        unknown: the data are old; the answer from these data is yes: c1 may stop
         """
-        return self.refused(f"{why}; they say {self.verdict}: {self.reason}", UNKNOWN)
+        return self.refused(
+            f"{why}; the answer from these data is {self.verdict}: {self.reason}", UNKNOWN
+        )
 
     def lines(self, file: IO[str] | None = None, top: int | None = None) -> Iterator[str]:
         """Yield the answer with its reason in one line, then the groups if there are several."""

@@ -46,7 +46,7 @@ def may_stop(
     GuardAnswer
         "no" if the previous change has not settled, or if queues that are read now would have no
         reader; "unknown" if client lists, subscriptions, routes, the strategy or owned queues are
-        not known. Where clients share queues (POP, a proxy, broadcasting) any client may stop while
+        unknown. If clients share queues (POP, a proxy, broadcasting) any client may stop while
         another is there.
 
     Raises

@@ -17,7 +17,8 @@ PAGES += [PROJECT / "java" / "README.md", PROJECT / "go" / "README.md"]
 
 # To be completed as further words reach zero.
 WORDS = ["anew", "fate", "hears", "heard", "nobody", "nobody's", "of theirs", "ones", "stands"]
-WORDS += ["theirs", "told", "so-many-th", "house", "floor", "floors", "door", "doors"]
+WORDS += ["theirs", "told", "so-many-th", "house", "floor", "floors", "door", "doors", "parted"]
+WORDS += ["said", "says", "tells", "somebody", "whoever"]
 JAVA = ["cidAll", "mqAll"]
 """Not in messages and pages; docstrings for authors of clients have RocketMQ's names."""
 

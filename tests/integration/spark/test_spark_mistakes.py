@@ -37,7 +37,7 @@ def test_names_match_without_regard_to_case(spark, fleet):
     twice = fleet.selectExpr("*", "TOPIC AS topic")
     with pytest.raises(
         ValueError,
-        match="the table has the columns TOPIC and topic, which Spark does not tell apart",
+        match="the table has the columns TOPIC and topic, which Spark does not distinguish",
     ):
         twice.transform(assign())
     spark.conf.set("spark.sql.caseSensitive", "true")

@@ -40,7 +40,7 @@ def wrong_group(group: str, longest: int) -> str | None:
     --------
     >>> wrong_group("billing", 120)
     >>> wrong_group("order svc", 120)
-    'the name of a consumer group has letters, digits and %|_- only, got order svc'
+    'the name of a consumer group may have letters, digits and %|_- only, got order svc'
     """
     if is_blank(group):
         return f"a consumer needs the name of a group, got {group!r}"
@@ -59,7 +59,7 @@ def wrong_topic(topic: str) -> str | None:
     --------
     >>> wrong_topic("%DLQ%billing")
     >>> wrong_topic("orders.paid")
-    'the name of a topic has letters, digits and %|_- only, got orders.paid'
+    'the name of a topic may have letters, digits and %|_- only, got orders.paid'
     """
     if is_blank(topic):
         return f"a subscription needs the name of a topic, got {topic!r}"
@@ -92,7 +92,7 @@ def wrong_expression(topic: str, expression: str, expression_type: str) -> str |
     Examples
     --------
     >>> wrong_expression("orders", "a > 1", "SQL")
-    "an expression is of type TAG or SQL92, got 'SQL'"
+    "an expression must be of type TAG or SQL92, got 'SQL'"
     """
     if expression_type not in EXPRESSION_TYPES:
         return f"an expression must be of type TAG or SQL92, got {message(expression_type, 60)!r}"
@@ -107,7 +107,7 @@ def wrong_timestamp(text: str) -> str | None:
     Examples
     --------
     >>> wrong_timestamp("20261301000000")
-    "a consume timestamp is yyyyMMddHHmmss in local time, got '20261301000000'"
+    "a consume timestamp must be yyyyMMddHHmmss in local time, got '20261301000000'"
     """
     try:
         parse_timestamp(text)

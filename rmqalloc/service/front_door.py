@@ -95,7 +95,7 @@ class Admission:
         ['127.0.0.1', '::1', 'localhost']
         >>> Admission.of("0.0.0.0", None)  # doctest: +ELLIPSIS
         Traceback (most recent call last):
-        rmqalloc.service.front_door.AccessError: 0.0.0.0 is not loopback, where others can ask too: give --token-file, ...
+        rmqalloc.service.front_door.AccessError: 0.0.0.0 is not loopback, so other machines reach it: give --token-file, ...
         """
         if token is not None and (
             len(token) < LEAST_TOKEN or not token.isascii() or any(one.isspace() for one in token)

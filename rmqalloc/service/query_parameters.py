@@ -33,7 +33,7 @@ class Parameters:
     (5, '-idle', ())
     >>> Parameters(b"to=5", ("top", "sort"))
     Traceback (most recent call last):
-    rmqalloc.service.query_parameters.ParameterError: there is no parameter 'to'; there are top, sort; did you mean top?
+    rmqalloc.service.query_parameters.ParameterError: there is no parameter 'to'; the parameters are top, sort; did you mean top?
     """
 
     def __init__(self, query: bytes, known: Collection[str]) -> None:

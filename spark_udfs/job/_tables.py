@@ -165,7 +165,7 @@ def refuse_unfit(name: TableName, found: TableFacts, wanted: Mapping[str, str]) 
     --------
     >>> refuse_unfit(TableName(("t",)), TableFacts("parquet", {}, frozenset(), "", "t"), {"plan_id": "string"})
     Traceback (most recent call last):
-    spark_udfs.job._tables.TableError: t is a table of parquet; only Delta and Iceberg tables take a plan whole or not at all
+    spark_udfs.job._tables.TableError: t is a table of parquet; only Delta and Iceberg tables get a plan whole or not at all
     """
     if found.provider not in KINDS:
         what = f"a table of {found.provider}" if found.provider else "a view"

@@ -321,7 +321,7 @@ def test_a_living_writer_is_named_with_its_time_which_decides_nothing(tmp_path, 
         claimed(tmp_path, processes=processes, since=since)
         with pytest.raises(
             ClaimedError,
-            match=rf"by {HERE['host']} since {since}, says {CLAIM} in it; its process {pid} is alive",
+            match=rf"by {HERE['host']} since {since}, according to {CLAIM} in it; its process {pid} is alive",
         ):
             write(DiskFolder(str(tmp_path)))
         assert os.listdir(tmp_path) == [CLAIM]
@@ -689,7 +689,7 @@ def test_what_comes_or_goes_while_success_is_written_withdraws_it(tmp_path, spoi
                 spoil(self.path)
             return is_new
 
-    said = r"not one of its 3 parts|is missing|no longer the one"
+    said = r"not one of its 3 parts|is missing|no longer the file"
     with pytest.raises((ClaimedError, IncompleteError), match=said):
         write(Raced(str(tmp_path)))
     assert SUCCESS not in os.listdir(tmp_path)

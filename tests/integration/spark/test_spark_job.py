@@ -226,8 +226,8 @@ def test_foreign_files_are_never_touched(fleet, tmp_path, capsys):
     before = files_in(fleet) | files_in(home)
     for out, said in [
         (home, "holds no plan, but files such as thesis.txt"),
-        (fleet, "lies in the input"),
-        (fleet / "plans", "lies in the input"),
+        (fleet, "is inside the input"),
+        (fleet / "plans", "is inside the input"),
         (tmp_path, "holds the input"),
         (tmp_path / "file", "file"),
     ]:

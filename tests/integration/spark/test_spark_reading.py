@@ -121,7 +121,7 @@ def test_all_who_read_take_a_name_for_what_is_there(spark, tmp_path, name):
         assert len(pq.read_table(out)) == 5
         assert {row["err_code"] for row in pq.read_table(bad).to_pylist()} <= {1, 2, 3, 4, 5}
         ids.append(done.plan_id)
-        with pytest.raises(ArgumentError, match="lies in the input"):
+        with pytest.raises(ArgumentError, match="is inside the input"):
             plan_table(spark, f"{tmp_path}/{name}", SPEC, out=f"{tmp_path}/{name}/out")
     assert ids[0] == ids[1]
 

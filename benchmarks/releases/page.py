@@ -28,7 +28,7 @@ HEAD = """\
 Every release has a file in `benchmarks/releases/`; this page and its picture are made from these files alone, by `python
 -m releases page`. All of a file is measured from one wheel, unpacked into an empty folder, so that old releases are
 measured by the program of today. `make performance` measures the wheel of this tree, writes `unreleased.json`, makes this
-page, and ends with 1 beyond a bound; `make performance-quick` measures what is the same in every run (sizes, modules,
+page, and ends with 1 beyond a bound; `make performance-quick` measures the reproducible figures (sizes, modules,
 instructions) and compares it with the newest file. A growth that is meant is committed with the new file. When a release
 is made, its file is named for it.
 
@@ -39,7 +39,7 @@ is made, its file is named for it.
 ABOUT_RATIOS = """\
 CPU time of one thread over that of writing the same memory. `memset` is the C library's, `out.fill` is numpy's; all of
 them write one warm buffer, back to back in every round, in turns; medians. Below 1 the library's own loop waits longer
-for memory than the engine, which asks for the lines it is about to write.
+for memory than the engine, which prefetches the lines that it will write.
 """
 ABOUT_GROWTH = """\
 Groups of 16 queues and 4 clients, a warm `out=`, nanoseconds of CPU time per queue; in brackets over `out.fill` at the
@@ -49,8 +49,8 @@ nodes, makes its output anew and is measured up to 100,000 groups.
 """
 ABOUT_MEMORY = """\
 Starts are the best of 20 or more, in turns: CPU time of a process that only imports (with `OPENBLAS_NUM_THREADS=1`, from
-compiled bytecode), and beside it the sum of what `-X importtime` says of all modules, which is wall time and grows with the
-load. "Beyond numpy's" leaves out what `import numpy` takes alone. A fleet is its own arrays; the columns that it was made
+compiled bytecode), and beside it the sum of `-X importtime` over all modules, which is wall time and grows with the
+load. "Beyond numpy's" omits the cost of `import numpy` alone. A fleet is its own arrays; the columns that it was made
 of and keeps are beside it. The peak of `rmqalloc bulk` is that of its process; per unit is what 200,000 units take beyond
 1,000.
 """

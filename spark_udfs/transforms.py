@@ -40,9 +40,10 @@ def plan(
 
     Parameters
     ----------
-    A file of scenarios on the driver (`rmqalloc.scenarios.read_scenarios`), or
-    ``example:NAME``; or scenarios for `rmqalloc.scenarios.scenarios_of`. They are sent to the
-    workers without a cross join or a shuffle.
+    scenarios : path or iterable
+        A file of scenarios on the driver (`rmqalloc.scenarios.read_scenarios`), or
+        ``example:NAME``; or scenarios for `rmqalloc.scenarios.scenarios_of`. They are sent to the
+        workers without a cross join or a shuffle.
     strategy : str
         RocketMQ's name of the strategy for rows without a name in the column ``strategy``.
     output : {"metrics", "owners", "best"}

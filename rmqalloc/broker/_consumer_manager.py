@@ -178,7 +178,8 @@ class ConsumerManager:
         """Drop and close the channels whose last heartbeat is too old.
 
         No client is notified: not now, and not when the close arrives as an event, because the
-        channel is no longer in the group. The remaining clients detect the change in their next own pass.
+        channel is no longer in the group. The remaining clients detect the change in their next
+        own pass.
         """
         now = self._clock.now()
         for name, group in list(self.groups.items()):

@@ -74,6 +74,7 @@ class PushConsumer(MemberSettings):
         ----------
         topic : str
             Topic.
+        expression : str
             Tags separated by ``||``, or ``*`` for all tags; with SQL92 a condition on properties.
         expression_type : str
             ``"TAG"`` or ``"SQL92"``.

@@ -33,7 +33,7 @@ class Parameters:
     (5, '-idle', ())
     >>> Parameters(b"to=5", ("top", "sort"))
     Traceback (most recent call last):
-    rmqalloc.service.query_parameters.ParameterError: there is no parameter 'to'; the parameters are top, sort; did you mean top?
+    rmqalloc.service.query_parameters.ParameterError: there is no parameter 'to'; known are top, sort; did you mean top?
     """
 
     def __init__(self, query: bytes, known: Collection[str]) -> None:
@@ -41,7 +41,7 @@ class Parameters:
         for name, value in _pairs(query):
             if name not in known:
                 there = (
-                    f"the parameters are {', '.join(known)}" if known else "this address has none"
+                    f"known are {', '.join(known)}" if known else "this address has none"
                 )
                 raise ParameterError(
                     f"there is no parameter {quoted(name)}; {there}{did_you_mean(name, known)}"

@@ -40,9 +40,7 @@ class Parameters:
         self._given: dict[str, list[str]] = {}
         for name, value in _pairs(query):
             if name not in known:
-                there = (
-                    f"known are {', '.join(known)}" if known else "this address has none"
-                )
+                there = f"known are {', '.join(known)}" if known else "this address has none"
                 raise ParameterError(
                     f"there is no parameter {quoted(name)}; {there}{did_you_mean(name, known)}"
                 )

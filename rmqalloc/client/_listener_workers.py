@@ -141,10 +141,10 @@ class UserCode:
         place, first = _place(error), messages[0]
         due = self._failures.due((type(error), place), len(messages))
         if due is not None and due.is_first:
-            log.warning("a listener failed, its %d messages come again: %s, queue offset %d",
+            log.warning("a listener failed, its %d messages are delivered again: %s, queue offset %d",
                         due.n_messages, first.topic, first.queue_offset, exc_info=error)  # fmt: skip
         elif due is not None:
-            log.warning("a listener failed again (%s, %s), %d more messages come again, the last of %s, queue offset %d",
+            log.warning("a listener failed again (%s, %s), %d more messages are delivered again, last of %s, queue offset %d",
                         type(error).__name__, place, due.n_messages, first.topic, first.queue_offset)  # fmt: skip
         return self.failure
 

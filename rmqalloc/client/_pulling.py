@@ -138,7 +138,7 @@ class PullService:
             Always.
         """
         raise ClientError(
-            f"a broker assigns {request.queue} by POP, which this client does not speak; set the mode of {request.topic} and "
+            f"a broker assigns {request.queue} by POP, which this client does not support; set the mode of {request.topic} and "
             f"{request.consumer_group} to PULL, or client_rebalance to True"
         )
 
@@ -239,7 +239,7 @@ class PullService:
         """Give a queue up whose broker does not have the offset asked for; it comes back with the
         one that it named.
         """
-        log.warning("%s has no offset such as that of %s; it is read from %d on",
+        log.warning("%s does not have the stored offset of %s; reading continues from %d",
                     request.queue, self._consumer.consumer_group, request.next_offset)  # fmt: skip
         request.process_queue.dropped = True
         steps = self._moved(request.queue, request.next_offset)
@@ -327,7 +327,7 @@ class PullService:
                 return servers[number], number == MASTER_ID
             if asks:
                 await self._finish(factory.update_topic_route(queue.topic))
-        raise ClientError(f"broker {queue.broker_name!r} of {queue} is not known")
+        raise ClientError(f"broker {queue.broker_name!r} of {queue} is unknown")
 
 
 def _check_offsets(address: str, answer: PullAnswer, offset: int) -> None:
@@ -339,7 +339,7 @@ def _check_offsets(address: str, answer: PullAnswer, offset: int) -> None:
     if answer.next_begin_offset < least:
         with answer_of(address, "PULL_MESSAGE"):
             raise AnswerError(
-                f"{answer.status.name} at offset {offset} goes on from {least} or later, got {answer.next_begin_offset}"
+                f"{answer.status.name} at offset {offset} must continue from {least} or later, got {answer.next_begin_offset}"
             )
 
 
@@ -357,7 +357,7 @@ class _Undecodable:
         if now < self._next:
             return
         log.warning(
-            "%s has a message at offset %d that cannot be read and is passed over, %d since the last line like this: %s",
+            "%s has an unreadable message at offset %d, which is skipped; %d since the last such line: %s",
             queue, reader.first_undecodable + offset_delta, self._n_since, reader.first_error,
         )  # fmt: skip
         self._n_since, self._next = 0, now + LOGGED_EVERY

@@ -246,7 +246,7 @@ class RunningMember:
         await _within(
             max(end - asyncio.get_running_loop().time(), _LEAST_CLOSE),
             asyncio.gather(*leaving),
-            "brokers were slow to let the client go; they find out by its connections",
+            "brokers were slow to unregister the client; they detect its end by closed connections",
         )
         factory.shutdown()
         consumer.state = ServiceState.SHUTDOWN_ALREADY

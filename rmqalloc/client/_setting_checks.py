@@ -77,11 +77,11 @@ def _wrong_names(
             return f"{who} has no setting {message(name, 60)!r}{meant}"
     by_place = [name for name, parameter in parameters.items() if parameter.kind is not _BY_NAME]
     if len(values) > len(by_place):
-        return f"{who} takes {' and '.join(by_place)} by place and all else by name, got {len(values)} values by place"
+        return f"{who} takes {' and '.join(by_place)} by position and all else by name, got {len(values)} values by position"
     given = by_place[: len(values)]
     for name, parameter in parameters.items():
         if name in given and name in settings:
-            return f"{who} got {name} twice, by place and by name"
+            return f"{who} got {name} twice, by position and by name"
         if parameter.default is parameter.empty and name not in given and name not in settings:
             return f"{who} needs the setting {name}"
     return None
@@ -175,7 +175,7 @@ def _check_callable(name: str, listener: object, arguments: str) -> None:
         signature.bind(*arguments.split(", "))
     except TypeError:
         raise ArgumentTypeError(
-            f"{name} is called with ({arguments}), and this one takes {message(str(signature), 80)}"
+            f"{name} is called with ({arguments}), but accepts {message(str(signature), 80)}"
         ) from None
 
 

@@ -144,7 +144,7 @@ def test_each_kind_of_failure_has_one_traceback_and_then_a_line_a_minute(caplog,
         and "test_listener_workers.py:" in of_one[1].getMessage()
     )
     assert (
-        "120 more messages come again, the last of orders, queue offset 120"
+        "120 more messages are delivered again, last of orders, queue offset 120"
         in of_one[2].getMessage()
     )
     assert len(caplog.records) == 6

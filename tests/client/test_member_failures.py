@@ -184,7 +184,7 @@ def test_bytes_that_are_no_messages_stop_no_queue(caplog):
             assert cluster.stored("g") == {good: 1, bad: 1}
 
     simulated_time.run(run())
-    assert "has a message at offset 0 that cannot be read and is passed over" in caplog.text
+    assert "has an unreadable message at offset 0, which is skipped" in caplog.text
 
 
 @pytest.mark.parametrize("orderly", [False, True])

@@ -60,7 +60,7 @@ def test_without_a_master_any_server_will_do():
 
 def test_the_route_is_asked_for_once():
     assert server(None, {}, {"broker-a": {0: "m"}}) == ("m", True)
-    with pytest.raises(ClientError, match=r"broker 'broker-a' of .* is not known"):
+    with pytest.raises(ClientError, match=r"broker 'broker-a' of .* is unknown"):
         server(None, {}, {})
 
 

@@ -38,7 +38,7 @@ def made(group="g", **settings):
             {"listener": print, "pullBatchSize": 8},
             "no setting 'pullBatchSize'; did you mean pull_batch_size?",
         ),
-        (("g", print), {}, "PushConsumer takes consumer_group by place and all else by name"),
+        (("g", print), {}, "PushConsumer takes consumer_group by position and all else by name"),
         (("g",), {"listener": print, "consumer_group": "h"}, "got consumer_group twice"),
     ],
 )
@@ -69,7 +69,7 @@ def test_the_signature_is_that_of_its_settings():
         ("consume_timeout", "15", "a number of minutes"),
         ("name_server", 9876, "a text such as '10.0.0.1:9876', got int 9876"),
         ("listener", "no function", "must be a function of (messages)"),
-        ("listener", lambda messages, context: None, "takes (messages, context)"),
+        ("listener", lambda messages, context: None, "accepts (messages, context)"),
         ("queue_listener", print, None),
         ("queue_listener", lambda topic: None, "(topic, mq_all, mq_divided)"),
     ],

@@ -96,8 +96,8 @@ def test_a_queue_full_of_them_is_a_line_a_minute(caplog, monkeypatch):
     simulated_time.run(run())
     said = [record.getMessage() for record in caplog.records]
     assert len(said) == 6
-    assert sum("at offset 0 that" in line and ", 1 since the last" in line for line in said) == 2
-    assert sum("at offset 50 that" in line and ", 50 since" in line for line in said) == 2
+    assert sum("at offset 0, which" in line and "; 1 since the last" in line for line in said) == 2
+    assert sum("at offset 50, which" in line and "; 50 since" in line for line in said) == 2
 
 
 WRONG = {
@@ -134,7 +134,7 @@ def test_an_answer_that_leads_back_is_asked_for_again_after_a_pause(kind, caplog
             assert heard.bodies == [*range(64)]
 
     simulated_time.run(run())
-    assert "at offset 32 goes on from" in caplog.text
+    assert "at offset 32 must continue from" in caplog.text
 
 
 def test_a_broker_that_waits_for_no_message_is_not_asked_without_end():

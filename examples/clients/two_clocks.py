@@ -100,6 +100,6 @@ run(
     lambda action: action(),
 )
 
-print("real time, a thread of the clock and two threads that consume:")
+print("real time, a thread of the clock and two that consume:")
 with SystemClock() as real, ThreadPoolExecutor(2) as workers:
     run(real, real.call, lambda ms: time.sleep(ms / 1_000), workers.submit)

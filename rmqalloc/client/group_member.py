@@ -114,7 +114,9 @@ class PushConsumer(MemberSettings):
             `ResponseError`. The consumer starts if brokers do not answer or topics have no route.
         """
         if self._member is not None:
-            raise ClientError(f"a consumer of {self.consumer_group} starts once; make a new one")
+            raise ClientError(
+                f"a consumer of {self.consumer_group} starts once; make a new consumer"
+            )
         if not self._subscriptions:
             raise ClientError(
                 f"a consumer of {self.consumer_group} must subscribe to a topic before it starts"

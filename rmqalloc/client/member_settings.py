@@ -73,7 +73,7 @@ class MemberSettings:
     pull_batch_size : int
         Messages of one pull.
     pull_interval : int
-        Milliseconds between a pull that brought messages and the next one.
+        Milliseconds between a pull that returned messages and the next pull.
     pull_threshold_for_queue, pull_threshold_size_for_queue : int
         Messages and MiB of a queue that may wait in the client.
     pull_threshold_for_topic, pull_threshold_size_for_topic : int

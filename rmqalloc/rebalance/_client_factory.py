@@ -190,7 +190,7 @@ class MQClientFactory:
         Raises
         ------
         ClientError
-            The steps wait for an answer, so the driver is not a blocking one.
+            The steps wait for an answer, so the driver does not block.
         """
         ended = self._drive(steps)
         if ended is None:

@@ -36,7 +36,7 @@ class FixedRate:
     action : callable
         The action; with a lane, a function that returns the steps for the lane.
     lane : Lane, optional
-        Lane of the action. The next call waits for the end of the previous one.
+        Lane of the action. The next call waits for the end of the previous call.
 
     Notes
     -----

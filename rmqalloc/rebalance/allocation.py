@@ -1,4 +1,4 @@
-"""The call of a strategy in a rebalance, as a function that can be replaced by a faster one."""
+"""The call of a strategy in a rebalance, as a function that a faster function can replace."""
 
 from collections.abc import Callable, Collection, Sequence
 from typing import Any

@@ -70,7 +70,7 @@ class Profile:
     broadcasting_is_not_told : bool
         Brokers send no notice of changed clients to groups that broadcast.
     interruptible_notices : bool
-        A newer notice of a group replaces the rest of an older one.
+        A newer notice of a group replaces the rest of an older notice.
     channel_events_rebalance : bool
         A channel that becomes active again triggers a heartbeat and a pass.
     empty_view_is_missing : bool

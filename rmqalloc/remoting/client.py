@@ -36,7 +36,7 @@ from rmqalloc.remoting.signed_servers import SignedServers, is_verified
 
 
 class Remembered:
-    """Results of pure functions of bodies, from this reading and the last one.
+    """Results of pure functions of bodies, from this reading and the last reading.
 
     Examples
     --------

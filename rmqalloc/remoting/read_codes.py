@@ -3,7 +3,7 @@ sends it.
 
 A connection is created with a set of permitted codes, `ReadCode` by default, and `check_code` checks
 each request before its bytes are sent. Only `rmqalloc.client` has a larger set; a test checks that
-no further package uses one.
+no further package uses it.
 """
 
 from __future__ import annotations

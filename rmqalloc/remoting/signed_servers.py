@@ -1,7 +1,7 @@
 """Servers that get signed requests: servers that the user named, or whose certificate was verified.
 
 A signature covers the values of a request's fields and its body, but neither its code nor the names
-of the fields nor a time. An attacker who sees a signed request can send another one, of any code,
+of the fields nor a time. An attacker who sees a signed request can send another request, of any code,
 with the same values, any number of times. Addresses of brokers come from name servers, where every
 machine that reaches them can register a broker, so an address alone is no reason to sign.
 """

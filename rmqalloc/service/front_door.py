@@ -138,7 +138,7 @@ class Admission:
         if headers.only("sec-fetch-site") in ("cross-site", "same-site"):
             return (
                 HTTPStatus.FORBIDDEN,
-                "the request comes from a page of another site; only the service's own page may send one",
+                "the request comes from a page of another site; only the service's own page may do this",
             )
         if self.token is None:
             return None

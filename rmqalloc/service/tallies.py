@@ -16,7 +16,7 @@ MOST_EVENTS = 20_000
 
 class GroupTally(NamedTuple):
     """Counts of one group since it was first seen; ``settle_seconds`` is the last time to settle,
-    None before the first one.
+    None before the group has settled.
     """
 
     joined: int = 0

@@ -134,7 +134,7 @@ class Observer:
         ----------
         reading : ClusterReading
             A part of a group counts if it was read after the same part of all earlier readings. A
-            reading earlier than the last one, such as after a clock went back, counts as a first
+            reading earlier than the last reading, such as after a clock went back, counts as a first
             reading: changes in between are unknown.
 
         Raises

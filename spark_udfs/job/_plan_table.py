@@ -146,7 +146,6 @@ def plan_table(
     max_bad_fraction : float
         If a greater part of the plan's rows is bad, no row is written. Below 1, units are checked
         in a separate pass.
-        their own.
     n_worst : int
         Groups of each scenario in the summary.
     in_workers : bool, optional

@@ -32,7 +32,7 @@ class Worker:
     ) -> None:
         """The queues of a topic have changed."""
         self.queues = sorted(mq_divided)
-        print(f"  {self.name} is notified of {[queue.queue_id for queue in self.queues]}")
+        print(f"  {self.name} owns {[queue.queue_id for queue in self.queues]}")
 
     def read(self) -> int:
         """Read all queues to their ends; return the number of messages."""

@@ -219,7 +219,7 @@ def main():
         simple = [line for line in map(json.loads, lines) if line["level"] == "simple"]
     wrong = [(line["seed"], number) for line in simple if (number := first_wrong(line)) is not None]
     print(
-        f"{len(simple)} sequences, {sum(len(line['events']) for line in simple)} events: {len(wrong)} otherwise than Java"
+        f"{len(simple)} sequences, {sum(len(line['events']) for line in simple)} events: {len(wrong)} differ from Java"
     )
     for seed, number in wrong:
         print(f"seed {seed}: event {number}")

@@ -18,7 +18,11 @@ NAMES = {"__name__": "__main__"}
 
 
 def run_python(text):
-    """Run a block; with prompts it is a doctest that ignores blanks, and ``!`` is for the shell."""
+    """Run a block; with prompts it is a doctest that ignores blanks, and ``!`` is for the shell.
+
+    >>> run_python(">>> 1 + 1\\n3\\n").splitlines()[-2:]
+    ['Got:', '    2']
+    """
     if text.startswith("!"):
         subprocess.run(text[1:], shell=True, check=True)
         return ""

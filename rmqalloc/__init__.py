@@ -25,7 +25,7 @@ fleets need numpy alone.
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from rmqalloc.errors import ArgumentError, ArgumentTypeError, Error
+from rmqalloc.errors import ArgumentError, ArgumentTypeError, Error, installation_hint
 from rmqalloc.version import __version__
 
 if TYPE_CHECKING:
@@ -109,17 +109,8 @@ def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     room, name_there = _HOMES[name]
-    try:
+    with installation_hint():
         found = globals()[name] = getattr(import_module(room), name_there)
-    except ModuleNotFoundError as error:
-        from rmqalloc.errors import is_optional, needs
-
-        if not is_optional(error):
-            raise
-        text = (
-            f"rmqalloc.{name} needs {error.name}, which is not installed: {needs(error.name or '')}"
-        )
-        raise ModuleNotFoundError(text, name=error.name) from None
     return found
 
 

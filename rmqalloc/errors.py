@@ -1,12 +1,11 @@
-"""The root of all errors of rmqalloc; which errors of other code are defects; and which extra brings
-a package that is missing.
-"""
+"""The base classes of all errors of rmqalloc, and the message for a package that is not installed."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from importlib import import_module
 
 __all__ = [
     "EXTRAS",
@@ -14,17 +13,20 @@ __all__ = [
     "ArgumentTypeError",
     "Error",
     "RoomsUnknownError",
+    "check_installed",
     "hint",
+    "installation_hint",
     "is_optional",
     "needs",
 ]
 
 
 class Error(Exception):
-    """Something that rmqalloc was given, or that a file, a server or Spark did, is wrong.
+    """An argument, a file, a server or Spark is at fault.
 
-    Every error class of `rmqalloc` and `spark_udfs` derives from it. Most derive from a built-in
-    error as well (``ValueError``, ``OSError``), so code that catches those goes on working.
+    Every error class of `rmqalloc` and `spark_udfs` derives from `Error`. Most also derive from a
+    built-in error such as ``ValueError`` or ``OSError``, so code that catches the built-in error
+    works.
 
     Examples
     --------
@@ -35,11 +37,10 @@ class Error(Exception):
 
 
 class ArgumentError(Error, ValueError):
-    """What a caller gave has the right type and cannot be used: a name that is not known, a number
-    out of bounds.
+    """An argument has the right type and a wrong value: an unknown name, a number out of bounds.
 
-    Where a room has an error of its own for what is wrong, it raises that. A ``ValueError`` that is
-    none of these is a defect.
+    Some packages raise a more specific `Error`. A ``ValueError`` that is no `Error` is a defect of
+    rmqalloc.
 
     Examples
     --------
@@ -49,10 +50,9 @@ class ArgumentError(Error, ValueError):
 
 
 class ArgumentTypeError(Error, TypeError):
-    """What a caller gave is of the wrong type, or a column of a table is missing or holds something
-    else.
+    """An argument has the wrong type, or a column of a table is missing or has the wrong type.
 
-    A ``TypeError`` that is no `Error` is a defect.
+    A ``TypeError`` that is no `Error` is a defect of rmqalloc.
 
     Examples
     --------
@@ -62,7 +62,7 @@ class ArgumentTypeError(Error, TypeError):
 
 
 class RoomsUnknownError(Error, TypeError):
-    """A strategy or a change asks for machine rooms, and of no broker or no client is one known.
+    """A strategy or a change needs machine rooms, and none is known for the brokers or the clients.
 
     Examples
     --------
@@ -82,7 +82,7 @@ _ALL_IS_OURS = ContextVar("_ALL_IS_OURS", default=False)
 
 @contextmanager
 def all_is_ours() -> Iterator[None]:
-    """Let defects through in this block, see `refuse_defect`."""
+    """Raise defects again in this block, see `refuse_defect`."""
     token = _ALL_IS_OURS.set(True)
     try:
         yield
@@ -91,8 +91,7 @@ def all_is_ours() -> Iterator[None]:
 
 
 def refuse_defect(error: Exception) -> None:
-    """Raise an error again that is a defect; nothing for an `Error`, an OSError, or where other
-    code than ours may run.
+    """Raise a defect again inside of `all_is_ours`; ignore an `Error` or an OSError.
 
     Examples
     --------
@@ -108,11 +107,8 @@ def refuse_defect(error: Exception) -> None:
         raise error
 
 
-# Packages that not every installation has, and the smallest extra of rmqalloc that brings each:
-# every hint comes from here.
-
-# Module, distribution that holds it, smallest extra that brings it; the extras themselves stand in
-# pyproject.toml.
+# Optional packages: module, distribution, and the smallest extra of rmqalloc that installs it. The
+# extras are defined in pyproject.toml.
 _TABLE = """
 click        click                     cli
 yaml         PyYAML                    yaml
@@ -136,13 +132,13 @@ EXTRAS = {
     module: (distribution, extra)
     for module, distribution, extra in map(str.split, _TABLE.strip().splitlines())
 }
-"""Distribution and extra of every module that is imported only where it is needed."""
+"""Distribution and smallest extra of every optional module."""
 
 _BY_DISTRIBUTION = {distribution.lower(): module for module, (distribution, _) in EXTRAS.items()}
 
 
 def is_optional(error: ImportError) -> bool:
-    """Return whether an import failed for want of a package that an extra brings.
+    """Return True if an import failed because a package of an extra is not installed.
 
     Examples
     --------
@@ -153,31 +149,29 @@ def is_optional(error: ImportError) -> bool:
 
 
 def needs(module: str) -> str:
-    """Return the command that brings a module.
+    """Return how to install the package of a module.
 
     Examples
     --------
-    >>> needs("yaml"), needs("pyarrow.parquet")
-    ('pip install "rmqalloc[yaml]"', 'pip install "rmqalloc[arrow]"')
+    >>> needs("pyarrow.parquet"), needs("polars")
+    ('install rmqalloc with the extra [arrow], or pip install "pyarrow"', 'pip install polars')
     """
     package = module.partition(".")[0]
-    return (
-        f'pip install "rmqalloc[{EXTRAS[package][1]}]"'
-        if package in EXTRAS
-        else f"pip install {package}"
-    )
+    if package not in EXTRAS:
+        return f"pip install {package}"
+    distribution, extra = EXTRAS[package]
+    return f'install rmqalloc with the extra [{extra}], or pip install "{distribution}"'
 
 
 def hint(error: ImportError) -> str:
-    """Return what to say of an import that failed: which package is not installed, and what brings
-    it.
+    """Return the message for a failed import: the missing package, and how to install it.
 
     Examples
     --------
     >>> hint(ModuleNotFoundError("No module named 'yaml'", name="yaml"))
-    'PyYAML is not installed: pip install "rmqalloc[yaml]"'
-    >>> hint(ImportError("grpcio >= 1.76.0 must be installed; however, it was not found."))  # as PySpark says it
-    'grpcio is not installed: pip install "rmqalloc[connect]"'
+    'PyYAML is not installed: install rmqalloc with the extra [yaml], or pip install "PyYAML"'
+    >>> hint(ImportError("grpcio >= 1.76.0 must be installed; however, it was not found."))  # from PySpark
+    'grpcio is not installed: install rmqalloc with the extra [connect], or pip install "grpcio"'
     """
     package = _module(error)
     if not package:
@@ -187,9 +181,51 @@ def hint(error: ImportError) -> str:
     )
 
 
+@contextmanager
+def installation_hint() -> Iterator[None]:
+    """Raise a failed import of an optional package again, with `hint` as its message.
+
+    Raises
+    ------
+    ModuleNotFoundError
+        A package of an extra is not installed. Errors of required modules pass unchanged.
+
+    Examples
+    --------
+    >>> with installation_hint():
+    ...     raise ModuleNotFoundError("No module named 'yaml'", name="yaml")
+    Traceback (most recent call last):
+        ...
+    ModuleNotFoundError: PyYAML is not installed: install rmqalloc with the extra [yaml], or pip install "PyYAML"
+    """
+    try:
+        yield
+    except ImportError as error:
+        if not is_optional(error):
+            raise
+        raise ModuleNotFoundError(hint(error), name=_module(error)) from None
+
+
+def check_installed(*modules: str) -> None:
+    """Import optional modules, so that a missing package is reported before any work.
+
+    Raises
+    ------
+    ModuleNotFoundError
+        A package is not installed; the message is its `hint`.
+
+    Examples
+    --------
+    >>> check_installed("json")
+    """
+    with installation_hint():
+        for module in modules:
+            import_module(module)
+
+
 def _module(error: ImportError) -> str:
-    """Return the package that an error names, by its module or, as libraries do that look for
-    others, by its distribution.
+    """Return the top-level module that an error names. Some libraries name the distribution of
+    another package in the message alone.
     """
     if error.name:
         return error.name.partition(".")[0]

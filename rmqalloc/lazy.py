@@ -1,10 +1,10 @@
-"""Properties that are computed when first read and then kept, without a lock; names that are
-imported when first looked up.
+"""Properties that are computed on first read and then kept, without a lock; names that are imported
+on first use.
 
 `functools.cached_property` of Python 3.11 holds one lock for all instances of a class while it
-computes. A process that forks at such a moment leaves its child a lock that nobody will ever
-release, and the child hangs at the first property it reads. What is kept here follows from fields
-that never change, so two threads that compute it at once get equal values.
+computes. If a process forks at that moment, its child inherits a lock that is never released, and
+hangs at the first property it reads. The properties here follow from fields that never change, so
+two threads that compute a property at once get equal values.
 """
 
 from __future__ import annotations
@@ -13,17 +13,18 @@ from collections.abc import Callable, Iterable, Mapping
 from importlib import import_module
 from typing import Any, Generic, TypeVar, overload
 
+from rmqalloc.errors import installation_hint
+
 T = TypeVar("T")
 
 is_command = False
-"""Whether this process runs one command of rmqalloc, which forks no child: then nothing is imported ahead."""
+"""True if this process runs one command of rmqalloc, which forks no child and imports nothing ahead."""
 
 
 class lazy_property(Generic[T]):
-    """A property whose value is kept in the instance, under its own name.
+    """A property whose value is kept in the instance, under the property's name.
 
-    Threads that read it for the first time at once may all compute it; they all get the one that
-    was kept first.
+    Several threads may compute the value at once; all of them get the value that was kept first.
 
     Examples
     --------
@@ -60,8 +61,9 @@ class lazy_property(Generic[T]):
 
 
 def imported_on_use(door: str, names: Mapping[str, Iterable[str]]) -> Callable[[str], Any]:
-    """Return the ``__getattr__`` of a room's door, which imports a name when it is first looked up;
-    ``names`` by module.
+    """Return a ``__getattr__`` for the package ``door`` that imports a name on first use.
+
+    ``names`` lists the names by module.
 
     Examples
     --------
@@ -73,21 +75,23 @@ def imported_on_use(door: str, names: Mapping[str, Iterable[str]]) -> Callable[[
     def look_up(name: str) -> Any:
         if name not in homes:
             raise AttributeError(f"module {door!r} has no attribute {name!r}")
-        return getattr(import_module(homes[name]), name)
+        with installation_hint():
+            return getattr(import_module(homes[name]), name)
 
     return look_up
 
 
 def import_ahead(*modules: str) -> None:
-    """Import what functions of a module import when they need it.
+    """Import modules that functions of the calling module import later.
 
-    A process may fork while one of its threads imports; a child that needs the same module then
-    waits forever. A command forks none, and starts sooner without.
+    A process may fork while a thread imports a module; a child that needs the same module then
+    waits forever. A command forks no child and starts faster without these imports.
 
     Examples
     --------
     >>> import_ahead("rmqalloc.text")
     """
     if not is_command:
-        for module in modules:
-            import_module(module)
+        with installation_hint():
+            for module in modules:
+                import_module(module)

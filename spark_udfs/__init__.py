@@ -19,9 +19,8 @@
     Functions of Python workers, on Arrow data. It imports no pyspark, nor does ``requirements``.
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from rmqalloc.errors import needs
 from rmqalloc.lazy import imported_on_use
 
 if TYPE_CHECKING:
@@ -31,19 +30,5 @@ if TYPE_CHECKING:
 __all__ = ["PlanResult", "UnitSource", "plan_table", "register_all"]
 
 _NAMES = {"_sql": ("register_all",), "job": ("PlanResult", "UnitSource", "plan_table")}
-_look_up = imported_on_use(__name__, _NAMES)
-
-
-def __getattr__(name: str) -> Any:
-    """Import modules that need PySpark on first use; workers and ``import spark_udfs`` do not need
-    PySpark.
-    """
-    try:
-        return _look_up(name)
-    except ModuleNotFoundError as error:
-        if (error.name or "").split(".")[0] != "pyspark":
-            raise
-        raise ModuleNotFoundError(
-            f"spark_udfs.{name} needs PySpark, which is not installed: {needs('pyspark')}",
-            name="pyspark",
-        ) from None
+# Python workers and `import spark_udfs` need no PySpark.
+__getattr__ = imported_on_use(__name__, _NAMES)

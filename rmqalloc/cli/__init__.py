@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from rmqalloc import lazy
 from rmqalloc.cli import _exit_codes as exit_codes
-from rmqalloc.errors import needs
+from rmqalloc.errors import check_installed
 
 
 class _NoPandas:
@@ -49,12 +49,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         lazy.is_command = True
         _start_sooner()
     try:
-        import click  # noqa: F401
-    except ImportError:
-        from rmqalloc.cli._sink import say
+        check_installed("click")
+    except ModuleNotFoundError as error:
+        from rmqalloc.cli._sink import tell
 
-        say(f"the rmqalloc command needs click: {needs('click')}", err=True)
-        return exit_codes.USAGE
+        tell("rmqalloc", str(error))
+        return exit_codes.FAILURE
     from rmqalloc.cli._app import run
 
     code = run(argv)

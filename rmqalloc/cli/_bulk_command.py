@@ -17,6 +17,7 @@ from rmqalloc.cli._environment import Verb
 from rmqalloc.cli._options import option
 from rmqalloc.cli._sink import ChangingLine, draw, say
 from rmqalloc.cli._strategy_options import NamedStrategy, strategy_option
+from rmqalloc.errors import check_installed
 from rmqalloc.results.and_more import named
 from rmqalloc.text import printable, without_secrets
 
@@ -185,6 +186,9 @@ def _tried(file: str) -> Sequence[Scenario]:
 
 
 def _with_spark(path: str, target: str, spec: Callable[[], PlanSpec], given: dict[str, Any]) -> int:
+    from spark_udfs.requirements import PACKAGES
+
+    check_installed(*PACKAGES)  # PySpark would report a missing pandas only after Java has started
     from spark_udfs.job import plan_table
     from spark_udfs.job.command import job_session
 

@@ -7,7 +7,8 @@ import click
 from rmqalloc.cli._choices import FileOrExample
 from rmqalloc.cli._environment import Verb
 from rmqalloc.cli._inputs import Inputs
-from rmqalloc.cli._snapshot_input import snapshot_options
+from rmqalloc.cli._snapshot_input import modules_to_read, snapshot_options
+from rmqalloc.errors import check_installed
 
 
 @click.command(cls=Verb)
@@ -28,6 +29,7 @@ def mcp(inputs: Inputs, before: str | None) -> int:
     rmqalloc mcp -f cluster.yaml
     rmqalloc mcp -n 10.0.0.1:9876 --before yesterday.json
     """
+    check_installed("pyarrow", "mcp", "anyio", *modules_to_read((*inputs.files, before or "")))
     from rmqalloc.service.mcp import Subject, run_over_stdio
 
     if "-" in (*inputs.files, before):

@@ -15,9 +15,9 @@ from rmqalloc.cli._inputs import ALL
 from rmqalloc.cli._live_options import Live, check_servers, live_options
 from rmqalloc.cli._options import option
 from rmqalloc.cli._sink import say
-from rmqalloc.cli._snapshot_input import files_option
+from rmqalloc.cli._snapshot_input import files_option, modules_to_read
 from rmqalloc.documents import STDIN
-from rmqalloc.errors import ArgumentError
+from rmqalloc.errors import ArgumentError, check_installed
 from rmqalloc.snapshot.data_time import EVERY
 
 if TYPE_CHECKING:
@@ -93,6 +93,7 @@ def serve(
     rmqalloc serve -n 10.0.0.1:9876
     rmqalloc serve -n 10.0.0.1:9876 --host 0.0.0.0 --token-file token.txt
     """
+    check_installed("pyarrow", "prometheus_client", "starlette", "uvicorn", *modules_to_read(files))
     from rmqalloc.service.http_server import bound_socket, serve_until_ended
     from rmqalloc.service.keeping import keepers_of
     from rmqalloc.service.metrics import MetricsText

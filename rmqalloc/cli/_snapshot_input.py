@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -152,6 +152,14 @@ _OPTIONS = (
         "standard input; with --at a history"
     ),
 )
+
+
+def modules_to_read(files: Iterable[str]) -> tuple[str, ...]:
+    """Return optional modules that files need by their names; a service checks them at its start."""
+    from rmqalloc.snapshot.examples import PREFIX
+
+    is_yaml = any(file.startswith(PREFIX) or file.endswith((".yaml", ".yml")) for file in files)
+    return ("yaml",) if is_yaml else ()
 
 
 def snapshot_of(inputs: Inputs) -> Known:

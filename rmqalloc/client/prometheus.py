@@ -7,6 +7,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from rmqalloc.client.metrics import Histogram, MemberMetrics
+from rmqalloc.errors import installation_hint
 from rmqalloc.results.renderer import encodable
 
 if TYPE_CHECKING:
@@ -70,7 +71,8 @@ class MemberCollector:
         return self._families([consumer.metrics() for consumer in self._consumers])
 
     def _families(self, metrics: Sequence[MemberMetrics]) -> Iterator[Metric]:
-        from prometheus_client.core import CounterMetricFamily, HistogramMetricFamily
+        with installation_hint():
+            from prometheus_client.core import CounterMetricFamily, HistogramMetricFamily
 
         for field, (name, text) in _COUNTS.items():
             counts = CounterMetricFamily(f"rmqalloc_member_{name}", text, labels=_GROUP)

@@ -23,6 +23,7 @@ from rmqalloc.documents.document_errors import (
 )
 from rmqalloc.documents.memory import no_collection
 from rmqalloc.documents.read_budget import MAX_DEPTH
+from rmqalloc.errors import installation_hint
 from rmqalloc.text import shortened
 
 MAX_NODES = 1_000_000
@@ -47,6 +48,14 @@ _ALWAYS = ("null", "merge")
 """Kinds that are not text even where numbers are."""
 
 
+def _yaml() -> Any:
+    """Return PyYAML, which JSON files do not need."""
+    with installation_hint():
+        import yaml
+
+    return yaml
+
+
 def loads(text: str, words: bool = False) -> Any:
     """Return data of YAML text.
 
@@ -57,7 +66,7 @@ def loads(text: str, words: bool = False) -> Any:
     >>> loads("a: 007\\nb: 7\\nc:", words=True)
     {'a': '007', 'b': '7', 'c': None}
     """
-    import yaml
+    yaml = _yaml()
 
     loader = _loader(words)
     try:
@@ -93,7 +102,7 @@ def dump(data: Any) -> str:
     - 1
     - '2'
     """
-    import yaml
+    yaml = _yaml()
 
     _measure(data, {})
 
@@ -112,7 +121,7 @@ def dump(data: Any) -> str:
 
 def place(text: str, parts: tuple[str | int, ...]) -> tuple[int, int]:
     """Return line and column as `place` of JSON does; a merged value has the place of its base."""
-    import yaml
+    yaml = _yaml()
 
     node = yaml.compose(text, Loader=_loader())
     if node is None:
@@ -127,7 +136,7 @@ def place(text: str, parts: tuple[str | int, ...]) -> tuple[int, int]:
 
 def places(text: str, key: str) -> list[tuple[int, int]]:
     """Return lines and columns as `places` of JSON does."""
-    import yaml
+    yaml = _yaml()
 
     node = yaml.compose(text, Loader=_loader())
     listed = None if node is None else _inner(node, key)
@@ -168,7 +177,7 @@ def _check_events(events: Any) -> None:
     """Refuse data that would take too much memory or stack to build; the C library of PyYAML crashes
     on very deep data.
     """
-    import yaml
+    yaml = _yaml()
 
     depth = 0
     for count, event in enumerate(events):
@@ -222,7 +231,7 @@ def _loader(words: bool = False) -> Any:
     """Return PyYAML's safe loader, the C one where it is there, that knows the types of JSON and no
     other.
     """
-    import yaml
+    yaml = _yaml()
 
     class Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
         yaml_implicit_resolvers: dict[str, Any] = {}  # noqa: RUF012 (the loader's own way of configuring it)

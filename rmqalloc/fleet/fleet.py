@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rmqalloc.dataclass import dataclass
-from rmqalloc.errors import ArgumentTypeError
+from rmqalloc.errors import ArgumentTypeError, installation_hint
 from rmqalloc.fleet.checked_columns import check_kind, check_rows, replaced, unchecked
 from rmqalloc.fleet.columns import (
     Index,
@@ -158,7 +158,8 @@ class Fleet(Tabular):
         TypeError
             A column is missing or of the wrong type.
         """
-        from rmqalloc.fleet.arrow import columns_from_arrow
+        with installation_hint():
+            from rmqalloc.fleet.arrow import columns_from_arrow
 
         return unchecked(cls, **columns_from_arrow(data, on_error))
 
@@ -190,7 +191,8 @@ class Fleet(Tabular):
         """
         if isinstance(owners, str):
             return super().to_arrow(owners)
-        from rmqalloc.fleet.arrow import owners_table
+        with installation_hint():
+            from rmqalloc.fleet.arrow import owners_table
 
         return owners_table(
             self._names_of_units(),

@@ -11,7 +11,7 @@ from typing import IO, Any
 
 import pyarrow as pa
 
-from rmqalloc.errors import ArgumentError
+from rmqalloc.errors import ArgumentError, installation_hint
 from rmqalloc.results.headings import named_column, sort_key
 from rmqalloc.results.renderer import cell_text, encodable, is_number, order_of, terminal_table
 from rmqalloc.results.table_result import checked_top
@@ -122,7 +122,8 @@ def _write(pieces: Iterator[str], file: IO[str] | IO[bytes]) -> None:
 
 
 def _write_parquet(table: pa.Table, file: IO[str] | IO[bytes]) -> None:
-    from pyarrow import parquet
+    with installation_hint():
+        from pyarrow import parquet
 
     if file.isatty():
         raise ArgumentError(
@@ -161,7 +162,8 @@ def _jsonl(table: pa.Table, _file: object) -> Iterator[str]:
 
 
 def _yaml(table: pa.Table, _file: object) -> Iterator[str]:
-    import yaml
+    with installation_hint():
+        import yaml
 
     dumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
     for row in _rows(table):

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from rmqalloc.errors import installation_hint
+
 if TYPE_CHECKING:
     import pyarrow as pa
 
@@ -27,7 +29,8 @@ def columns(*parts: str) -> pa.Schema:
     client_ids: list<item: string>
       child 0, item: string
     """
-    import pyarrow as pa
+    with installation_hint():
+        import pyarrow as pa
 
     fields = []
     for part in parts:
@@ -45,7 +48,8 @@ def table_of(rows: Sequence[Sequence[Any]], schema: pa.Schema) -> pa.Table:
     >>> table_of([("g", 2), ("h", None)], columns("consumer_group: string", "moved: int64")).to_pylist()
     [{'consumer_group': 'g', 'moved': 2}, {'consumer_group': 'h', 'moved': None}]
     """
-    import pyarrow as pa
+    with installation_hint():
+        import pyarrow as pa
 
     cells = zip(*rows, strict=True) if rows else [()] * len(schema)
     return pa.table(list(map(list, cells)), schema=schema)

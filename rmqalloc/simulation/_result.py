@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rmqalloc.dataclass import dataclass
-from rmqalloc.errors import ArgumentError
+from rmqalloc.errors import ArgumentError, installation_hint
 from rmqalloc.lazy import lazy_property
 from rmqalloc.model import MessageQueue
 from rmqalloc.results import TableResult
@@ -317,7 +317,8 @@ class Result(TableResult):
     @lazy_property
     def intervals(self) -> pa.Table:
         """Owners of queues with start and end, in the run that is drawn, by start and queue."""
-        import pyarrow as pa
+        with installation_hint():
+            import pyarrow as pa
 
         schema = columns(
             "consumer_group topic broker_name: string",

@@ -133,7 +133,7 @@ def test_a_verb_says_which_package_is_missing():
         [sys.executable, "-c", script], capture_output=True, text=True, check=False, timeout=180
     )
     assert (
-        'rmqalloc.plan needs pyarrow, which is not installed: pip install "rmqalloc[arrow]"'
+        'ModuleNotFoundError: pyarrow is not installed: install rmqalloc with the extra [arrow], or pip install "pyarrow"'
         in done.stderr
     )
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rmqalloc.documents import Source
 from rmqalloc.documents.memory import no_collection
+from rmqalloc.errors import installation_hint
 from rmqalloc.snapshot.examples import PREFIX, find
 from rmqalloc.snapshot.files import _document_text as document_text
 from rmqalloc.snapshot.files import outputs
@@ -137,7 +138,8 @@ def _read(source: Source, form: str) -> tuple[Snapshot, tuple[str, ...]]:
 
         return csv_text.read(source)
     if form == "parquet":
-        from rmqalloc.snapshot.files import _parquet as parquet
+        with installation_hint():
+            from rmqalloc.snapshot.files import _parquet as parquet
 
         return parquet.read(source)
     return document_text.read(source, form), ()

@@ -9,6 +9,7 @@ from typing import Any
 
 from rmqalloc.documents import STDIN, path_text, read_budget
 from rmqalloc.documents.store import write_file
+from rmqalloc.errors import installation_hint
 from rmqalloc.snapshot.files import _document_text as document_text
 from rmqalloc.snapshot.files import csv_text
 from rmqalloc.snapshot.files._checks import check_values
@@ -108,7 +109,8 @@ def _bytes(snapshot: Snapshot, form: str, safe: bool) -> bytes:
     if form == "csv":
         return csv_text.write(snapshot, safe)
     if form == "parquet":
-        from rmqalloc.snapshot.files import _parquet as parquet
+        with installation_hint():
+            from rmqalloc.snapshot.files import _parquet as parquet
 
         return parquet.write(snapshot)
     return document_text.write(snapshot, form)

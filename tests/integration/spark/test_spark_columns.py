@@ -494,7 +494,7 @@ except ModuleNotFoundError as error:
 print(hasattr(spark_udfs, "nothing_of_the_kind"))
 """
     done = python("-c", script)
-    said = 'spark_udfs.register_all needs PySpark, which is not installed: pip install "rmqalloc[spark]"'
+    said = 'pyspark is not installed: install rmqalloc with the extra [spark], or pip install "pyspark"'
     assert (done.stdout.splitlines(), done.stderr) == ([said, "False"], "")
 
 

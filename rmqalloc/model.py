@@ -1,7 +1,6 @@
-"""The values that all rooms share: message queues and assignments, limits of what is counted, and
-client ids.
+"""Values that all packages share: message queues, assignments, limits, and client ids.
 
-This module imports `rmqalloc.errors` and `rmqalloc.text` alone; every room may import it.
+This module imports only `rmqalloc.errors` and `rmqalloc.text`; every package may import it.
 """
 
 from __future__ import annotations
@@ -61,13 +60,17 @@ __all__ = [
 
 
 LMQ_PREFIX = "%LMQ%"
-"""Begins the name of a light topic, which has one queue on each broker and no route: ``MixAll.LMQ_PREFIX``."""
+"""Begins the name of a light topic, which has one queue on each broker and no route:
+``MixAll.LMQ_PREFIX``.
+"""
 
 LOGICAL_BROKER_PREFIX = "__syslo__"
 """Begins the name of a logical broker: ``MixAll.LOGICAL_QUEUE_MOCK_BROKER_PREFIX``."""
 
 RETRY_PREFIX = "%RETRY%"
-"""Begins the name of the topic with what a group is to read again: ``MixAll.RETRY_GROUP_TOPIC_PREFIX``."""
+"""Begins the name of the topic with what a group is to read again:
+``MixAll.RETRY_GROUP_TOPIC_PREFIX``.
+"""
 
 
 class MessageQueue(NamedTuple):
@@ -124,7 +127,7 @@ def java_text(name: str | None) -> str:
 
 
 def queue_fields(queue: Any) -> tuple[str | None, str | None, int]:
-    """Return the topic, broker name and queue id of anything that stands for a queue.
+    """Return the topic, broker name and queue id of a queue in any accepted form.
 
     Examples
     --------
@@ -186,8 +189,8 @@ def _check(queue: Any, topic: Any, broker_name: Any, queue_id: Any) -> None:
 
 
 def joined(text: str) -> str:
-    """Return the text with surrogate halves that stand side by side made one character, as Java
-    sees them; lone ones stay.
+    """Return the text with adjacent surrogate halves joined to one character, as in Java; lone
+    halves stay.
 
     Examples
     --------
@@ -200,21 +203,21 @@ def joined(text: str) -> str:
 
 
 class Assignment(NamedTuple, Generic[Queue]):
-    """Who owns each queue of one group; ``Assignment[Queue]`` for a type checker, of queues of the
-    caller's own type.
+    """The owner of each queue of one group. For type checkers, ``Assignment[Queue]`` names the
+    queue type.
 
     Attributes
     ----------
     owners : ndarray of int32, shape (n_queues,)
         ``owners[i]`` is the position in ``client_ids`` of the client that owns ``mq_all[i]``; -1
-        means nobody does.
+        marks an unowned queue.
     mq_all : sequence
         The queues, the caller's own objects.
     client_ids : sequence of str
         The clients.
 
-    Its methods raise IndexError where ``owners`` has not one entry per queue or names a client that
-    is not there.
+    Methods raise IndexError if ``owners`` does not have one entry per queue, or has a position
+    outside of ``client_ids``.
 
     Examples
     --------
@@ -229,7 +232,7 @@ class Assignment(NamedTuple, Generic[Queue]):
     client_ids: Sequence[str]
 
     def queues_of(self, client_id: str) -> list[Queue]:
-        """Return queues that ``client_id`` owns, in the order given; empty for an unknown client."""
+        """Return queues that ``client_id`` owns, in the given order; empty for an unknown client."""
         if client_id not in self.client_ids:
             return []
         position = self.client_ids.index(client_id)
@@ -245,7 +248,7 @@ class Assignment(NamedTuple, Generic[Queue]):
 
     @property
     def unowned(self) -> list[Queue]:
-        """Queues that nobody owns."""
+        """Unowned queues."""
         return [self.mq_all[i] for i in (self._fitting_owners() < 0).nonzero()[0].tolist()]
 
     def _fitting_owners(self) -> NDArray[np.int32]:
@@ -261,20 +264,20 @@ class Assignment(NamedTuple, Generic[Queue]):
             )
         if n and (most := int(owners.max())) >= m:
             raise IndexError(
-                f"owners names client {most}; positions in client_ids are 0 to {m - 1}, and -1 is nobody's"
+                f"owners names client {most}; positions in client_ids are 0 to {m - 1}, and -1 marks an unowned queue"
             )
         return owners
 
 
 class SharedAssignment(NamedTuple, Generic[Queue]):
-    """What each client of one group gets where a queue may go to several of them, or come from
-    elsewhere (CONFIG, POP).
+    """The queues of each client of one group, for strategies that may assign a queue to several
+    clients or add queues (CONFIG, POP).
 
     Attributes
     ----------
     queues : list of (list or None)
-        ``queues[i]`` is what the strategy's ``allocate`` answers to ``client_ids[i]``, repeats and
-        all; ``None`` where it answers null or an error.
+        ``queues[i]`` is the result of the strategy's ``allocate`` for ``client_ids[i]``, with
+        repeated queues; ``None`` if the result is null or an error.
     errors : dict of int to str
         Position of a client and the error its ``allocate`` raises.
     client_ids : sequence of str
@@ -289,7 +292,7 @@ class SharedAssignment(NamedTuple, Generic[Queue]):
     def by_client(
         cls, strategy: Any, mq_all: Sequence[Any], client_ids: Sequence[str]
     ) -> SharedAssignment[Any]:
-        """Ask a strategy on behalf of every client."""
+        """Call a strategy once for every client."""
         queues: list[list[Any] | None] = []
         errors: dict[int, str] = {}
         for i, client_id in enumerate(client_ids):
@@ -308,10 +311,14 @@ class SharedAssignment(NamedTuple, Generic[Queue]):
 # that file.
 
 MAX_QUEUES = 1 << 20
-"""Most queues of a topic where they are laid out one by one, and most of it on one broker in a snapshot."""
+"""Most queues of a topic where they are laid out one by one, and most of it on one broker in a
+snapshot.
+"""
 
 MAX_OF_ROW = 1 << 24
-"""Most queues, on one broker or in all, and most clients of a row of a table, where they are numbers and not objects."""
+"""Most queues, on one broker or in all, and most clients of a row of a table, where they are
+numbers and not objects.
+"""
 
 MAX_PER_UNIT = 2**31 - 1
 """Most queues, and most clients, of one unit: places in its lists are int32 everywhere."""
@@ -326,23 +333,28 @@ MAX_CLIENTS = 100_000
 """Most clients that a scenario may add to a unit, or scale it to."""
 
 MAX_READ_QUEUE_NUMS = 65_536
-"""Most read queues that a scenario may give a topic on one broker, and an event on all of its brokers together."""
+"""Most read queues that a scenario may give a topic on one broker, and an event on all of its
+brokers together.
+"""
 
 MAX_CHANNELS = 1_024
-"""Most channels of one client id: a client is listed once per channel, so a number becomes a list."""
+"""Most channels of one client id: a client is listed once per channel, so a number becomes a list.
+"""
 
 MAX_VIRTUAL_NODES = 65_536
 """Most virtual nodes of a client."""
 
 MAX_TEXT_BYTES = 64 * 1024
-"""Longest client id, as UTF-8, in a table or a scenario, and longest text of any kind in a scenario."""
+"""Longest client id, as UTF-8, in a table or a scenario, and longest text of any kind in a
+scenario.
+"""
 
 MOST_MEMBERS = 5_000
 """Most clients that one group of a simulation may start with."""
 
 
 class TooManyQueuesError(Error, ValueError):
-    """A topic has more queues than are laid out one by one."""
+    """A topic has more queues than `MAX_QUEUES`."""
 
 
 def check_queue_count(topic: str, n: int) -> None:
@@ -357,7 +369,7 @@ def check_queue_count(topic: str, n: int) -> None:
 
 
 def host_of(client_id: str) -> str:
-    """Return what stands before the first ``@`` of a client id, an IP address by default.
+    """Return the part of a client id before the first ``@``, an IP address by default.
 
     Examples
     --------
@@ -368,14 +380,16 @@ def host_of(client_id: str) -> str:
 
 
 _PARTS = ("@", "#")
-"""What may follow an address in a client id: an instance name or unit, or what tells processes apart."""
+"""What may follow an address in a client id: an instance name or unit, or what tells processes
+apart.
+"""
 
 
 def clients_meant(target: str, client_ids: Iterable[str]) -> tuple[str, ...]:
-    """Return the client ids that a text means, wherever a user names a client.
+    """Return the client ids that match the text of a user.
 
-    The first way counts by which anything matches: the id itself, a pattern of ids or hosts, an id
-    that goes on after the text, the host.
+    The first kind of match counts: equal id, pattern of ids or hosts, id that starts with the text,
+    host.
 
     Examples
     --------
@@ -401,8 +415,7 @@ _GENERATED = re.compile(r"\d+(#\d+)?|DEFAULT", re.ASCII)
 
 
 def is_chosen(client_id: str) -> bool:
-    """Return whether somebody chose the instance name of a client id, so that it comes back after a
-    restart.
+    """Return True if the instance name of a client id was configured, so that a restart keeps it.
 
     Examples
     --------
@@ -414,13 +427,12 @@ def is_chosen(client_id: str) -> bool:
 
 
 def new_id(client_id: str, ids: str, taken: AbstractSet[str]) -> str:
-    """Id of a client after a restart.
+    """Return the id of a client after a restart.
 
     Java's ids are ``ip@pid#nanoTime``. With "suffix", the number after the last ``#`` is replaced,
-    or one is added, so the client nearly always keeps its position among the others. With "address"
-    the address is replaced by a hash of the id. An instance name that somebody chose stays as it
-    is; such a client has another id by its address alone, or if both are there at once, as with a
-    surge.
+    or one is added, so the client nearly always keeps its position. With "address"
+    the address is replaced by a hash of the id. A configured instance name stays; the id of such a
+    client changes only with its address, or if both clients run at once, as with a surge.
 
     Examples
     --------

@@ -1,5 +1,5 @@
-"""Names made harmless, for they come from the network and may hold anything; numbers with their
-nouns; near names; and patterns of names.
+"""Text helpers: escaping of names from the network, numbers with nouns, similar names, and name
+patterns.
 """
 
 from __future__ import annotations
@@ -79,8 +79,8 @@ def printable(name: str) -> str:
 
 
 def harmless(text: str) -> str:
-    """Return our lines as they may go to a terminal: line breaks stay, all else that is not plainly
-    visible is escaped.
+    """Return text that is safe for a terminal: line breaks stay, every other invisible character is
+    escaped.
 
     Names within them are made `printable` where the lines are put together; this is for the one
     that was forgotten. It doubles no backslash, so what is escaped already stays as it is.
@@ -97,8 +97,7 @@ def harmless(text: str) -> str:
 
 
 def message(text: str, most: int = MOST_SAID) -> str:
-    """Return what somebody else says in one line of ``most`` characters at most, both of its ends
-    kept.
+    """Return a foreign message in one line of at most ``most`` characters, with both ends kept.
 
     Examples
     --------
@@ -121,8 +120,8 @@ def is_formula(text: str) -> bool:
 
 
 def shortened(text: str, most: int) -> str:
-    """Return the text in ``most`` characters at most, both of its ends kept: they tell hosts and
-    processes apart.
+    """Return the text in at most ``most`` characters. Both ends are kept, because they distinguish
+    hosts and processes.
 
     Examples
     --------
@@ -172,10 +171,10 @@ def natural_key(name: str) -> tuple[tuple[tuple[int, str], ...], str]:
 
 
 def nearest(given: str, names: Iterable[str], most: int = 3, alike: float = 0.6) -> list[str]:
-    """Return the names most similar to a wrong one, the most similar first; case and dashes for
-    underscores do not count.
+    """Return the names most similar to a wrong name, most similar first; case and dashes for
+    underscores are ignored.
 
-    The work is bounded: a long name is compared with none, and not more than 20,000 are compared.
+    The work is bounded: long names are not compared, and at most 20,000 names are.
 
     Examples
     --------
@@ -270,7 +269,7 @@ def is_pattern(name: str) -> bool:
 
 @lru_cache(maxsize=256)
 def glob(pattern: str) -> Callable[[str], Any]:
-    """Return a function that says whether a name matches a pattern: `fnmatch.fnmatchcase`,
+    """Return a function that matches names against a pattern as `fnmatch.fnmatchcase` does,
     translated once.
 
     Examples
@@ -290,8 +289,8 @@ def glob(pattern: str) -> Callable[[str], Any]:
 
 @lru_cache(maxsize=64)
 def matcher(patterns: tuple[str, ...]) -> Callable[[str], Any]:
-    """Return a function that says whether a name matches one of the patterns; those of a single
-    text are looked up at once.
+    """Return a function that matches names against several patterns; plain texts are looked up in a
+    set.
 
     Examples
     --------

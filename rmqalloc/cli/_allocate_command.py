@@ -35,21 +35,21 @@ class OwnedQueue(NamedTuple):
 
 
 @click.command(cls=Verb)
-@option("topic", more="; here by name alone", multiple=True, required=True)
+@option("topic", more="; patterns are not allowed", multiple=True, required=True)
 @click.option(
     "--queues",
     required=True,
     metavar="BROKER:N,...",
-    help="Brokers and their read queues, the same for each topic.",
+    help="Brokers with their number of read queues, equal for all topics.",
 )
 @click.option(
     "--clients",
     required=True,
     metavar="ID,...|@FILE",
-    help="Client ids, or a file with one on each line.",
+    help="Client ids, or @FILE with one id per line.",
 )
-@strategy_option(more="; ROTATED-AVG is one over another", default="AVG", show_default=True)
-@option("client", more=", of which alone the queues are shown")
+@strategy_option(more="; ROTATED-AVG combines two strategies", default="AVG", show_default=True)
+@option("client", more="; show only its queues")
 @option("output", type=Choice(["table", "json", "csv"]), default="table", show_default=True)
 def allocate(
     topic: tuple[str, ...],
@@ -59,10 +59,7 @@ def allocate(
     client: str | None,
     output: str,
 ) -> None:
-    """Show which client owns each queue of one consumer group.
-
-    Queues and clients are sorted as RocketMQ sorts them, and each topic is divided on its own, as
-    its clients do.
+    """Compute the owner of each queue of one consumer group.
 
     \b
     rmqalloc allocate -t orders --queues broker-a:8,broker-b:8 \\
@@ -72,7 +69,8 @@ def allocate(
 
     if reads_rooms(strategy.name):
         raise click.UsageError(
-            f"--strategy: {strategy.name} reads machine rooms, which no option gives; `rmqalloc plan` takes them of a snapshot"
+            f"--strategy: {strategy.name} needs machine rooms, and allocate has no option for "
+            "them; use `rmqalloc plan` with a snapshot"
         )
     s = rmqalloc.strategy(strategy.name, **strategy.params)
     brokers = _parse_queues(queues)
@@ -80,10 +78,11 @@ def allocate(
     wanted = client_ids if client is None else clients_meant(client, client_ids)
     if not wanted:
         raise click.UsageError(
-            f"--client: none of the {len(client_ids)} clients matches {client!r}{near(str(client), client_ids)}"
+            f"--client: none of the {len(client_ids)} clients matches "
+            f"{client!r}{near(str(client), client_ids)}"
         )
     if len(set(client_ids)) < len(client_ids):
-        tell("note", "a client id is given more than once and counts each time, as in RocketMQ")
+        tell("note", "a client id is given more than once; each occurrence counts, as in RocketMQ")
     owned: list[OwnedQueue] = []
     for name in dict.fromkeys(topic):
         owned += _owned(s, name, brokers, client_ids)

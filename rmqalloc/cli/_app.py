@@ -71,21 +71,21 @@ def _print_version(ctx: click.Context, _option: click.Parameter, wanted: bool) -
     help="Show the version.",
 )
 def app() -> None:
-    """RocketMQ queue allocation: who owns which queue, for one consumer group or for millions.
+    """RocketMQ queue allocation: show, check and plan the owners of queues.
 
     \b
-    rmqalloc groups -f FILE                          which group is worst
-    rmqalloc show -f FILE                            queues that nobody has
-    rmqalloc show -f FILE -t orders --queue 7        who owns a queue
-    rmqalloc show -f FILE --by client                who has the lag
-    rmqalloc show -f FILE --by client -c 10.0.0.1    what runs on a host
+    rmqalloc groups -f FILE                          groups, worst first
+    rmqalloc show -f FILE                            unowned queues
+    rmqalloc show -f FILE -t orders --queue 7        owner of a queue
+    rmqalloc show -f FILE --by client                lag by client
+    rmqalloc show -f FILE --by client -c 10.0.0.1    clients of a host
     rmqalloc show -f FILE --by client --where is_idle=yes
-    rmqalloc show -f FILE --where known=unknown      what is not known
-    rmqalloc plan -f FILE --remove-broker broker-b   what breaks without it
-    rmqalloc plan -f FILE -g GROUP --remove-client ID      may it stop
-    rmqalloc diff SAVED FILE                         what changed
+    rmqalloc show -f FILE --where known=unknown      unknown owners
+    rmqalloc plan -f FILE --remove-broker broker-b   effect of a change
+    rmqalloc plan -f FILE -g GROUP --remove-client ID
+    rmqalloc diff SAVED FILE                         changes since SAVED
 
-    A running cluster is read by -n HOST:9876 in place of -f FILE.
+    FILE may be example:orders. To read a running cluster, give -n HOST:9876 instead of -f FILE.
     """
 
 

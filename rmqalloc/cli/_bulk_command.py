@@ -33,58 +33,59 @@ _SHOWN = ("metrics", "owners", "best")
 
 _ON_SPARK = (
     click.option(
-        "--spark", is_flag=True, help="Run as a Spark job; the options after this one need it."
+        "--spark", is_flag=True, help="Run as a Spark job; required by the options below."
     ),
-    click.option("--master", help="Spark master, local[*] unless given."),
+    click.option("--master", help="Spark master. Default: local[*]."),
     click.option("--remote", metavar="sc://HOST", help="Spark Connect server."),
     click.option(
         "--table",
         metavar="NAME",
-        help="Table to read instead of files, such as catalog.schema.table.",
+        help="Read this table instead of files, such as catalog.schema.table.",
     ),
     click.option(
         "--format",
         metavar="NAME",
-        help="Spark's name of the input's format, parquet unless given.",
+        help="Spark's name of the input format. Default: parquet.",
     ),
     click.option(
         "--option",
         "options",
         multiple=True,
         metavar="K=V",
-        help="Option of Spark's reader; may be repeated.",
+        help="Option of Spark's reader; repeatable.",
     ),
     click.option(
         "--into",
         metavar="NAME",
-        help="Delta or Iceberg table for the plan, added in one commit; with an output directory "
-        "it takes the rows of that.",
+        help="Append the plan to this Delta or Iceberg table in one commit; with --out, the "
+        "rows are taken from that directory.",
     ),
-    click.option("--bad", metavar="DIR", help="Directory for the plan's bad rows."),
+    click.option("--bad", metavar="DIR", help="Write bad rows to this directory."),
     click.option(
         "--file-job/--no-file-job",
         "in_workers",
         default=None,
-        help="Whether workers read Parquet themselves; they do where each sees the files.",
+        help="Let workers read Parquet themselves, or not. Default: they do if every worker "
+        "can access the files.",
     ),
     click.option(
         "--max-bad-fraction",
         type=Amount(0, 1),
         metavar="F",
-        help="Fail, and write no plan, if more than this fraction of the rows is bad.",
+        help="Fail and write no plan if a larger fraction of the rows is bad.",
     ),
     click.option(
         "--worst",
         "n_worst",
         type=Count(min=0),
         metavar="N",
-        help="Groups of each scenario in the summary.",
+        help="Show the N worst groups of each scenario in the summary.",
     ),
     click.option(
         "--overwrite",
         is_flag=True,
         default=None,
-        help="Replace the plan that is there; until the new one is complete there is none.",
+        help="Replace an existing plan; it is removed before the new plan is complete.",
     ),
 )
 """Options of a run on Spark, which stay None or empty unless they are given."""
@@ -104,26 +105,24 @@ def _spark_options(command: Command) -> Command:
 @option(
     "file",
     "source",
-    more=": a Parquet file or directory of units, also s3://bucket/fleet",
+    more=": a Parquet file or directory of units, or s3://bucket/fleet",
     type=click.Path(),
 )
 @option(
     "out",
     "target",
-    more="; a directory, with --spark also in a store; not needed with --into",
+    more="; a local directory, or with --spark also an object store; optional with --into",
     type=click.Path(),
 )
-@strategy_option(more="; ROTATED-AVG is one over another", default="AVG", show_default=True)
+@strategy_option(more="; ROTATED-AVG combines two strategies", default="AVG", show_default=True)
 @scenario_option
 @option(
     "show",
-    more=": figures of the present state and of every scenario, the same with owners, or "
-    "each unit's best scenario; owners unless there are scenarios, then metrics",
+    more=": metrics of the present state and of every scenario, the same with owners, or the "
+    "best scenario of each unit. Default: owners; with scenarios, metrics",
     type=Choice(_SHOWN),
 )
-@click.option(
-    "--threads", type=Count(min=1), help="Threads to work on; by default one per processor."
-)
+@click.option("--threads", type=Count(min=1), help="Number of threads. Default: one per processor.")
 @_spark_options
 def bulk(
     source: str | None,
@@ -135,11 +134,15 @@ def bulk(
     spark: bool,
     **on_spark: Any,
 ) -> int:
-    """Assign the queues of many consumer groups, now and in scenarios, from Parquet to Parquet.
+    """Compute owners of many consumer groups, now and in scenarios, from Parquet to Parquet.
 
-    Queues and clients are sorted as RocketMQ sorts them. A row that cannot be planned says why in
-    its column `err_msg`. With --spark, OUT is a plan when it has `_SUCCESS`; a complete plan of the
-    same input is left alone.
+    \b
+    rmqalloc bulk -f fleet/ --out owners/
+    rmqalloc bulk -f fleet/ --out plan/ --scenario example:what-if
+    rmqalloc bulk --spark -f s3a://bucket/fleet --out s3a://bucket/plan
+
+    The column `err_msg` states why a row cannot be planned. With --spark, a plan is complete when
+    its directory has `_SUCCESS`; a complete plan of the same input is kept.
     """
     given = {name: value for name, value in on_spark.items() if value not in (None, ())}
     if spark and threads is not None:
@@ -200,7 +203,7 @@ def _with_spark(path: str, target: str, spec: Callable[[], PlanSpec], given: dic
     with job_session(master) as spark:
         done = plan_table(spark, source, planned, out=target, **given)
         if done.was_complete:
-            say(f"plan {done.plan_id} is complete already; --overwrite plans it again")
+            say(f"plan {done.plan_id} is already complete; --overwrite plans it again")
         else:
             draw(partial(_summary, done.totals, done.seconds))
         # Rows may name strategies of their own, which only the workers have seen.
@@ -218,12 +221,10 @@ def _source(path: str, table: str, form: str, given: dict[str, Any]) -> UnitSour
     pairs = [text.partition("=") for text in options]
     for text, (name, sign, _) in zip(options, pairs, strict=True):
         if not name or not sign:
-            raise click.UsageError(
-                f"an option of the reader is K=V, such as multiLine=true, got {text!r}"
-            )
+            raise click.UsageError(f"--option: give K=V, such as multiLine=true, got {text!r}")
     if len({name.lower() for name, _, _ in pairs}) < len(pairs):  # Spark's options have no capitals
         raise click.UsageError(
-            f"an option of the reader is given twice: {', '.join(options)}; give each once"
+            f"--option is given twice for the same key: {', '.join(options)}; give each key once"
         )
     if bool(path) == bool(table) and (table or form == "parquet"):
         raise click.UsageError("give either --file or --table")
@@ -242,13 +243,16 @@ def _on_threads(source: str, target: str, spec: PlanSpec, threads: int | None) -
     from rmqalloc.evaluation.parquet_plan import plan_files, strategies_of
 
     if "://" in target:
-        raise click.UsageError("--out is a directory on a disk; --spark writes to a store")
+        raise click.UsageError(
+            "--out must be a local directory; with --spark it may be an object store"
+        )
     started = time.perf_counter()
     totals = plan_files(source, target, spec, threads, ProgressLine())
     shown = printable(without_secrets(target))
     draw(partial(_summary, totals, time.perf_counter() - started))
     say(
-        f"Parquet of {printable(named(strategies_of(source, spec.strategy), 7))} {spec.output}: {shown}"
+        f"Parquet of {printable(named(strategies_of(source, spec.strategy), 7))} "
+        f"{spec.output}: {shown}"
     )
 
 

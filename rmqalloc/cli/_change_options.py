@@ -58,33 +58,34 @@ _CHANGE_OPTIONS = (
         "--scale",
         type=_Scale(),
         metavar="N[=ROOM]",
-        help="Every group has N clients; those that join stand in ROOM.",
+        help="Set the number of clients of every group to N; new clients are in machine room ROOM.",
     ),
     click.option(
         "--add-client",
         multiple=True,
         metavar="ID[=ROOM]",
-        help="A client joins, in a machine room; repeats. An id that holds a = is given as 'ID='.",
+        help="Add a client, in machine room ROOM; repeatable. Write an id that contains = as "
+        "'ID='.",
     ),
     click.option(
         "--remove-client",
         multiple=True,
         metavar="ID",
-        help="A client goes: its id, a host such as 10.0.0.1, or a pattern; repeats.",
+        help="Remove clients by id, host such as 10.0.0.1, or pattern; repeatable.",
     ),
     click.option(
         "--add-broker",
         multiple=True,
         metavar="NAME:Q[=ROOM]",
-        help="A broker joins with Q queues, in a machine room; repeats.",
+        help="Add a broker with Q queues, in machine room ROOM; repeatable.",
     ),
     click.option(
         "--remove-broker",
         multiple=True,
         metavar="NAME",
-        help="A broker, or all of a pattern, goes; repeats.",
+        help="Remove brokers by name or pattern; repeatable.",
     ),
-    option("set-queues", multiple=True, more="; of one topic, TOPIC=N; repeats"),
+    option("set-queues", multiple=True, more="; TOPIC=N for one topic; repeatable"),
     option("to-strategy"),
     scenario_option,
 )
@@ -103,7 +104,8 @@ def _scenarios(file: str | None, flags: dict[str, Any]) -> tuple[Scenario, ...]:
     if file is not None:
         if given:
             raise click.UsageError(
-                f"--scenario is given together with {_flag(next(iter(given)))}; write that into the file too"
+                f"--scenario is given together with {_flag(next(iter(given)))}; write that "
+                "change into the file"
             )
         return read_scenarios(file)
     try:

@@ -45,46 +45,45 @@ KINDS = ("clients", "subscriptions", "owners", "lags", "routes", "brokers")
     "rules",
     multiple=True,
     metavar="ID",
-    help="Follow only this rule; may be given several times.",
+    help="Check only this rule; repeatable.",
 )
-@click.option(
-    "--ignore", multiple=True, metavar="ID", help="Leave out this rule; may be given several times."
-)
+@click.option("--ignore", multiple=True, metavar="ID", help="Skip this rule; repeatable.")
 @click.option(
     "--severity",
     type=Choice(SEVERITIES),
     default="note",
     show_default=True,
-    help="Show what is this grave or graver.",
+    help="Show findings of this severity or higher.",
 )
 @click.option(
     "--allow-unknown",
     "allowed",
     multiple=True,
     type=Choice(KINDS),
-    help="End with 0 although facts of this kind are not known; may be given several times.",
+    help="Exit with 0 if facts of this kind are unknown; repeatable.",
 )
 @click.option(
     "--fail-on",
     type=Choice(SEVERITIES),
     default="warning",
     show_default=True,
-    help="End with 2 if anything is.",
+    help="Exit with 2 if a finding has this severity or higher.",
 )
 @click.option(
-    "--plan", metavar="FILE", help="A saved plan; its owners are compared with those of now."
+    "--plan", metavar="FILE", help="Compare the owners of this saved plan with the current owners."
 )
 @option("scenario-name")
 @click.option(
     "--settle",
     callback=seconds,
     metavar="TIME",
-    help="Of a running cluster: only what is wrong still so long after, such as 20s.",
+    help="Read a running cluster again after this time, such as 20s, and report only what is "
+    "still wrong.",
 )
 @option(
     "show",
-    more=": findings, messages that nobody reads, or who reads which queue, a row for "
-    "each; without it text has the first two",
+    more=": findings, unread messages, or which client reads which queue. Default as text: "
+    "findings and unread messages",
     type=Choice(("findings", "unread", "reach")),
 )
 @option("output", type=Choice((*OUTPUTS, "sarif")), default="table", show_default=True)
@@ -101,8 +100,7 @@ def check(
     show: str | None,
     output: str,
 ) -> int:
-    """Look for messages that nobody reads, queues without an owner or with several, and for what
-    makes them.
+    """Find unread messages, queues without an owner or with several owners, and the causes.
 
     \b
     rmqalloc check -f snapshot.yaml -g 'order-*' -o sarif
@@ -112,11 +110,11 @@ def check(
 
     if inputs.live is None and settle is not None:
         raise click.UsageError(
-            "--settle looks again at a running cluster: give -n HOST:PORT instead of -f"
+            "--settle reads a running cluster twice: give -n HOST:PORT instead of -f"
         )
     if show is not None and output == "sarif":
         raise click.UsageError(
-            "--show is of tables, and SARIF holds findings alone: leave one of them out"
+            "--show selects a table and -o sarif contains only findings: give only one of them"
         )
     looking = _Looking(
         inputs,
@@ -271,7 +269,7 @@ class _Looking:
         if missing:
             kinds = dict.fromkeys(fact.kind for fact in missing)
             flags = " ".join(f"--allow-unknown {kind}" for kind in kinds)
-            print_notes([f"exit code 4 for what is not known; {flags} accepts it"])
+            print_notes([f"exit code 4: facts are unknown; {flags} accepts them"])
         too_weak = weak_code(self.last, self.inputs) if self.last is not None else 0
         return too_weak or (exit_codes.PARTIAL if missing else 0)
 
@@ -299,7 +297,9 @@ def _planned(plan: str | None, scenario: str | None) -> Planned | None:
     """Return what the plan of the options comes to."""
     if plan is None:
         if scenario is not None:
-            raise click.UsageError("--scenario-name is of a plan: give --plan FILE too")
+            raise click.UsageError(
+                "--scenario-name selects a scenario of a plan: give --plan FILE as well"
+            )
         return None
     from rmqalloc.audit import owners_after
     from rmqalloc.plans import load_plan

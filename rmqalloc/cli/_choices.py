@@ -135,7 +135,8 @@ class Queue(TextType):
         found = _QUEUE.fullmatch(value)
         if found is None:
             self.fail(
-                f"{value!r} is neither ID, BROKER:ID nor TOPIC/BROKER:ID, such as 7, broker-a:7 or orders/broker-a:7",
+                f"{value!r} is not a queue: give ID, BROKER:ID or TOPIC/BROKER:ID, such as 7, "
+                "broker-a:7 or orders/broker-a:7",
                 param,
                 ctx,
             )

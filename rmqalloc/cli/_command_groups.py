@@ -10,10 +10,10 @@ from rmqalloc.text import did_you_mean, message
 
 __all__ = ["Suggesting"]
 
-_GROUPS = "`rmqalloc groups` lists the consumer groups, `rmqalloc show` who owns which queue"
+_GROUPS = "`rmqalloc groups` lists consumer groups, `rmqalloc show` lists owners of queues"
 _MEANT = dict.fromkeys(("list", "ls", "get", "top", "status"), _GROUPS) | dict.fromkeys(
     ("describe", "desc", "who", "owners", "lag"),
-    "`rmqalloc show` shows who owns which queue, and its lag",
+    "`rmqalloc show` lists owners and lag of queues",
 )
 """What to say of verbs that other tools have."""
 

@@ -25,21 +25,20 @@ _DEFAULT = "AVG,AVG_BY_CIRCLE,CONSISTENT_HASH:10,CONSISTENT_HASH:160"
 @option(
     "to-strategy",
     "strategies",
-    more="; several with commas between them",
+    more="; separate several with commas",
     type=StrategyTexts(),
     default=_DEFAULT,
     show_default=True,
 )
 @scenario_option
-@table_options("; as text 20 groups")
+@table_options(". Default as text: 20 groups")
 def compare(
     inputs: Inputs,
     strategies: list[NamedStrategy],
     scenario: str | None,
     tables: TableOptions,
 ) -> int:
-    """Compare strategies: what a change moves under each, how even each then is, and what moves if
-    one client leaves.
+    """Compare strategies by moved queues, balance afterwards, and moves if one client leaves.
 
     \b
     rmqalloc compare -f cluster.yaml -g order-svc
@@ -56,12 +55,13 @@ def compare(
     scenarios = () if scenario is None else read_scenarios(scenario)
     if len(scenarios) > 1 or any((one.groups, one.topics) != (("*",), ("*",)) for one in scenarios):
         raise click.UsageError(
-            "compare takes one scenario, for all groups and topics; choose these with -g and -t"
+            "compare takes one scenario for all groups and topics; select groups and topics "
+            "with -g and -t"
         )
     made = [change for one in scenarios for change in one.changes]
     if any(isinstance(change, SetStrategy) for change in made):
         raise click.UsageError(
-            "compare sets the strategy itself; give --to-strategy, and no set_strategy in the scenario"
+            "compare sets the strategy: use --to-strategy and remove set_strategy from the scenario"
         )
     known = snapshot_of(inputs)
     with rooms_unknown():

@@ -13,7 +13,7 @@ SHELLS = ("bash", "zsh", "fish")
 @click.argument("shell", type=Choice(SHELLS))
 @click.pass_context
 def completion(ctx: click.Context, shell: str) -> None:
-    """Print the script that completes verbs and options in a shell.
+    """Print the shell script that completes verbs and options.
 
     \b
     bash:  rmqalloc completion bash > ~/.local/share/bash-completion/completions/rmqalloc
@@ -24,5 +24,7 @@ def completion(ctx: click.Context, shell: str) -> None:
 
     maker = get_completion_class(shell)
     if maker is None:
-        raise click.ClickException(f"this click makes no completion for {shell}")
+        raise click.ClickException(
+            f"the installed click cannot write a completion script for {shell}"
+        )
     hand_over(maker(ctx.find_root().command, {}, "rmqalloc", "_RMQALLOC_COMPLETE").source(), end="")

@@ -20,22 +20,23 @@ if TYPE_CHECKING:
 
 @click.group(cls=Suggesting)
 def context() -> None:
-    """Name clusters once, in config.yaml, and choose the one that every verb reads."""
+    """List, select and test the clusters of config.yaml."""
 
 
 @context.command("list")
 @table_options("")
 def list_contexts(tables: TableOptions) -> None:
-    """List the clusters of config.yaml, and which is in use.
+    """List the clusters of config.yaml, and mark the cluster in use.
 
     \b
     rmqalloc context list
-    rmqalloc schema config                                     # what the file may hold
+    rmqalloc schema config                                     # schema of the file
     """
     found = _contexts.contexts()
     if not found and tables.is_text:
         say(
-            f"{_contexts.config_folder() / 'config.yaml'} names no cluster: `rmqalloc schema config` says what it may hold."
+            f"{_contexts.config_folder() / 'config.yaml'} lists no cluster: `rmqalloc schema "
+            "config` describes the file."
         )
         return
     tables.write(_table(found))
@@ -65,7 +66,7 @@ def _table(found: dict[str, _contexts.Context]) -> pa.Table:
 @context.command()
 @click.argument("name")
 def use(name: str) -> None:
-    """Let every verb read the cluster NAME, unless -f, -n, --context or a variable names another."""
+    """Use the cluster NAME in every verb, unless -f, -n, --context or an environment variable is given."""
     _contexts.use(name)
     say(f"{name} is in use: {_contexts.chosen(name).name_servers}")
 
@@ -73,11 +74,12 @@ def use(name: str) -> None:
 @context.command()
 @click.argument("name", required=False)
 def test(name: str | None) -> int:
-    """Read the cluster NAME, or the one in use, and say what answers."""
+    """Read the cluster NAME, by default the cluster in use, and count its answers."""
     live, groups, topics = Live(context=name, running_info=False, lag=False).reached()
     if not live.servers:
         raise click.UsageError(
-            "no context is in use: name one, or choose one by `rmqalloc context use NAME`"
+            "no context is in use: give a NAME, or select a context with `rmqalloc context "
+            "use NAME`"
         )
     taken = live_snapshot(live, groups or ALL, topics or ALL)
     silent = {one.source for one in taken.errors}

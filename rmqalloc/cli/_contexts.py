@@ -160,7 +160,7 @@ def chosen(name: str) -> Context:
         known = (
             f"{path} has {named(list(found))}{did_you_mean(name, found)}"
             if found
-            else f"{path} names none"
+            else f"{path} lists no context"
         )
         raise click.UsageError(f"there is no context {name!r}; {known}")
     return found[name]
@@ -174,4 +174,4 @@ def config_schema() -> dict[str, Any]:
     >>> sorted(config_schema()["properties"])
     ['$schema', 'contexts']
     """
-    return document_schema("Clusters that rmqalloc knows by name", record(_Config).schema())
+    return document_schema("Clusters by name", record(_Config).schema())

@@ -30,11 +30,11 @@ def _schema() -> Mapping[str, Any]:
 
 @click.command(cls=Verb)
 @click.argument("inputs", metavar="IN...", nargs=-1, required=True, type=FileOrExample("snapshot"))
-@option("out", more="; - is standard output; not needed with --sources")
+@option("out", more="; - is standard output; optional with --sources")
 @option(
     "output",
     "to_form",
-    more="; by the end of the name unless given",
+    more="; auto uses the suffix of the file name",
     type=Choice(_WRITTEN),
     default="auto",
     show_default=True,
@@ -42,26 +42,20 @@ def _schema() -> Mapping[str, Any]:
 @click.option(
     "--safe",
     is_flag=True,
-    help="In CSV, put an apostrophe before cells that a spreadsheet would run as formulas. They are read back with it.",
+    help="In CSV, write an apostrophe before cells that a spreadsheet would run as formulas.",
 )
 @click.option(
     "--sources",
     "lists_sources",
     is_flag=True,
-    help="Print which lines of which file were read, what they are and state, and what of them was left out.",
+    help="Print the lines of each file that were read, their kind and content, and the lines "
+    "left out.",
 )
 @schema_option("a snapshot", _schema)
 def convert(
     inputs: tuple[str, ...], out: str | None, to_form: str, safe: bool, lists_sources: bool
 ) -> None:
-    """Make a snapshot file of another form, or of what mqadmin prints.
-
-    IN is a file of JSON, YAML, CSV or Parquet (- is standard input), or several files with outputs
-    of mqadmin, or a folder of them: topicRoute (also with -l), consumerConnection,
-    consumerProgress, consumerStatus and the files it writes, allocateMQ; or with logs of Java
-    clients. Forms are detected by suffix or content. What the input hides and what the output
-    cannot hold is reported on standard error. Into an output that ends in .history goes all that
-    logs of clients show over time.
+    """Convert a snapshot to another format, or make a snapshot from output of mqadmin.
 
     \b
     mqadmin topicRoute -t orders > topicRoute.orders.json
@@ -69,25 +63,29 @@ def convert(
     rmqalloc convert topicRoute.* consumerConnection.* --out cluster.yaml
     rmqalloc convert outputs/ --sources
     rmqalloc convert host-*/rocketmq_client.log --out cluster.history
+
+    IN is a JSON, YAML, CSV or Parquet file (- is standard input), or files or a folder with output
+    of mqadmin (topicRoute, also with -l, consumerConnection, consumerProgress, consumerStatus with
+    its files, allocateMQ) or logs of Java clients. The format is detected by suffix or content.
+    Standard error lists the facts that IN lacks or that the output cannot hold. If the output ends
+    in .history, it records events over time from the logs.
     """
     from rmqalloc.snapshot.files import form_to_write, read_snapshots
     from rmqalloc.snapshot.files.given_sources import given_sources
     from rmqalloc.snapshot.unknown import Unknowns, words_by_kind
 
     if out is None and not lists_sources:
-        raise click.UsageError("Missing option '--out'; --sources alone needs none.")
+        raise click.UsageError("Missing option '--out'; it is optional with --sources only.")
     if out == "-" and lists_sources:
         raise click.UsageError(
-            "--sources and --out - both print to standard output; give --out a file"
+            "--sources and --out - both write to standard output; give --out a file"
         )
     if out is not None and to_form == "auto" and out.lower().endswith(_HISTORY):
         _record(inputs, out)
         return
     written = None if out is None else form_to_write(out, to_form)
     if safe and written != "csv":
-        raise click.UsageError(
-            "--safe is for CSV, which a spreadsheet opens; other forms are written as they are"
-        )
+        raise click.UsageError("--safe applies to CSV only; remove --safe, or write CSV")
     given = given_sources(inputs)
     snapshot, warnings = read_snapshots(given)
     if out is not None and written is not None:
@@ -122,7 +120,7 @@ def _write(snapshot: Snapshot, inputs: tuple[str, ...], out: str, written: str, 
 
     if not snapshot.topics and not snapshot.groups:
         raise SnapshotError(
-            f"{', '.join(inputs)}: there is neither a topic nor a group, so no snapshot is written"
+            f"{', '.join(inputs)}: no topic and no group were found, so no snapshot is written"
         )
     write_snapshot(snapshot, out, written, safe)
     if written == "csv":
@@ -185,6 +183,6 @@ def _tell_formulas(snapshot: Snapshot, safe: bool) -> None:
     line, column, text = found[0]
     cells = counted(len(found), "cell looks", "cells look")
     first = f"first {column} in row {line}: {printable(shortened(text, 80))}"
-    done = "an apostrophe stands before each, and is read back with it"
-    asked = "a spreadsheet may run it when it opens the file; --safe quotes it"
+    done = "each is written with an apostrophe, which rmqalloc removes on reading"
+    asked = "a spreadsheet may run it when it opens the file; --safe prevents this"
     tell("warning", f"{cells} like a formula, {first}; {done if safe else asked}")

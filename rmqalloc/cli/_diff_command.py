@@ -36,14 +36,14 @@ _MOMENTS = 2
 @option("allow-partial")
 @option(
     "show",
-    more=": a row for every group, queue or client that differs, single change, cause in a"
-    " group, or group of the plan; without it text",
+    more=": differences by group, queue or client, single changes, causes in a group, or "
+    "groups of the plan. Default: text",
     type=Choice(("groups", "queues", "clients", "changes", "causes", "planned")),
 )
 @at_option(multiple=True)
 @option("detailed-exitcode")
 @live_options
-@table_options("; as text 20 groups, the worst first")
+@table_options(". Default as text: 20 groups, worst first")
 def diff(
     before: str | None,
     after: str | None,
@@ -58,12 +58,7 @@ def diff(
     live: Live,
     moments: tuple[float, ...],
 ) -> int:
-    """Show what differs between two snapshots: who owns what now, who came and left, and which
-    change moved how many queues.
-
-    A or B may be a folder with outputs of mqadmin, or a saved plan; then it is shown how much of it
-    came true. With -n, B is the running cluster as it is now. A may be a history of which two
-    moments are given.
+    """Compare two snapshots: changed owners, clients that joined or left, and the causes.
 
     \b
     rmqalloc diff cluster.json snapshot.yaml
@@ -71,6 +66,9 @@ def diff(
     rmqalloc diff plan.json cluster.json
     rmqalloc diff -n 10.0.0.1:9876 snapshot.yaml
     rmqalloc diff cluster.history --at 03:10 --at 03:15
+
+    A or B may be a folder with output of mqadmin, or a saved plan, which is compared with the
+    result. With -n, B is the running cluster. A may be a history with two times.
     """
     import rmqalloc
 
@@ -78,9 +76,7 @@ def diff(
         sides = _past_sides(before, after, moments)
     else:
         if is_history(before):
-            raise click.UsageError(
-                f"{before} is a history, which holds many moments: give two with --at"
-            )
+            raise click.UsageError(f"{before} is a history: give two times with --at")
         if after is None:
             live, *usual = live.reached()
             groups, topics = groups or usual[0], topics or usual[1]
@@ -95,7 +91,10 @@ def diff(
         return exit_codes.FAILURE
     if not allow_partial and any(side.n_errors for side in (found.before, found.after)):
         print_notes(
-            ["a snapshot is partial, so nothing can be relied on; --allow-partial proceeds anyway"]
+            [
+                "a snapshot is partial, so the result is not reliable; --allow-partial "
+                "continues anyway"
+            ]
         )
         return exit_codes.PARTIAL
     return exit_codes.DIFFERENCE if detailed_exitcode and found.differs else 0
@@ -120,15 +119,13 @@ def _past_sides(before: str | None, after: str | None, moments: tuple[float, ...
 
     history = history_of(before)
     if history is None:
-        raise click.UsageError(
-            "nothing is given to compare: give A and B, or a history with --at twice"
-        )
+        raise click.UsageError("nothing to compare: give A and B, or a history and --at twice")
     if after is not None:
         raise click.UsageError(
-            "--at is a moment of a history: give one history with --at twice, and no B"
+            "--at selects a time of a history: give one history and --at twice, without B"
         )
     if len(moments) != _MOMENTS:
-        raise click.UsageError(f"two moments are compared: give --at twice, got {len(moments)}")
+        raise click.UsageError(f"diff compares two times: give --at twice, got {len(moments)}")
     one, other = (past_snapshot(history, moment) for moment in moments)
     return one, other, (str(moment_text(moments[0])), str(moment_text(moments[1])))
 
@@ -149,9 +146,10 @@ def _check_sides(after: str | None, live: Live) -> None:
     """Refuse anything but two files, or a file and a running cluster."""
     if after is not None and live.name_server is not None:
         raise click.UsageError(
-            "B is a file and -n a running cluster; give one of them to compare A with"
+            "B and -n are both given: compare A with a file or with a running cluster, not both"
         )
     if after is None and not live.servers:
         raise click.UsageError(
-            "nothing is given to compare A with: give a second file, or -n HOST:PORT of a running cluster"
+            "A has nothing to be compared with: give a second file, or -n HOST:PORT of a "
+            "running cluster"
         )

@@ -22,7 +22,7 @@ def version_of(package: str) -> str:
 
 @click.command(cls=Verb)
 def doctor() -> None:
-    """Show versions, the instruction set in use, and whether Spark can run."""
+    """Show versions, the instruction set in use, and whether Spark jobs can run."""
     from rmqalloc._engine import md5
     from rmqalloc.version import __version__
     from spark_udfs import requirements as spark
@@ -35,7 +35,8 @@ def doctor() -> None:
         ("instruction set", md5.isa()),
         (
             "python",
-            f"{platform.python_version()} on {platform.system()} {platform.machine()}, {os.cpu_count()} processors",
+            f"{platform.python_version()} on {platform.system()} {platform.machine()}, "
+            f"{os.cpu_count()} processors",
         ),
         ("numpy", version_of("numpy")),
         ("click", version_of("click")),

@@ -24,18 +24,18 @@ CONTEXT = "RMQALLOC_CONTEXT"
 HISTORY = "RMQALLOC_HISTORY"
 
 VARIABLES: Mapping[str, str] = {
-    "NAMESRV_ADDR": "name servers of the cluster to read, as for RocketMQ's own tools, unless -n is given",
-    "RMQALLOC_ACCESS_KEY": "access key of the cluster, unless --acl-file is given",
-    "RMQALLOC_SECRET_KEY": "its secret key",
-    "RMQALLOC_SECURITY_TOKEN": "its token, where the cluster asks for one",
-    CONTEXT: "cluster of config.yaml to read, unless --context is given",
-    HISTORY: "history to read, where --at, --since or --until is given without -f",
-    "RMQALLOC_THREADS": "threads that strategies use, 1 by default",
-    "NO_COLOR": "no colour, on a terminal either",
-    "FORCE_COLOR": "colour also in a pipe",
+    "NAMESRV_ADDR": "name servers of the cluster to read, as for RocketMQ's tools; -n overrides it",
+    "RMQALLOC_ACCESS_KEY": "access key of the cluster; --acl-file overrides it",
+    "RMQALLOC_SECRET_KEY": "secret key of the cluster",
+    "RMQALLOC_SECURITY_TOKEN": "security token, if the cluster requires it",
+    CONTEXT: "cluster of config.yaml to read; --context overrides it",
+    HISTORY: "history to read if --at, --since or --until is given without -f",
+    "RMQALLOC_THREADS": "threads of strategies, default 1",
+    "NO_COLOR": "turn colours off",
+    "FORCE_COLOR": "use colours in a pipe as well",
     "RMQALLOC_ISA": "instruction set to use: plain, scalar, avx2, avx512 or neon",
     "_RMQALLOC_COMPLETE": "set by the scripts of rmqalloc completion",
-    "RMQALLOC_CACHE": "building and tests: directory of what is costly to make",
+    "RMQALLOC_CACHE": "building and tests: cache directory",
     "RMQALLOC_DEBUG": "building: 1 adds bounds checks",
     "RMQALLOC_GO_CASES": "tests: cases to compare with client-go",
     "RMQALLOC_LIVE_LONG": "tests: more groups on a running cluster",
@@ -88,8 +88,8 @@ class Verb(click.Command):
         if len(shared) > 1:
             names = " and ".join(dict.fromkeys(shared))
             ctx.fail(
-                f"{names}: standard input is given {len(shared)} times, and can be read once; "
-                "give a file instead"
+                f"{names}: standard input is given {len(shared)} times and can be read only "
+                "once; give a file instead"
             )
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -126,9 +126,9 @@ def _warn_of_unknown() -> None:
     """Warn of variables of our name that are not in the table; their values are not shown."""
     unknown = sorted(filter(_is_unknown, os.environ))
     for name in unknown[:_MOST_SAID]:
-        tell("warning", f"the variable {name} is not read and has no effect{_meant(name)}")
+        tell("warning", f"the variable {name} is unknown and has no effect{_meant(name)}")
     if len(unknown) > _MOST_SAID:
-        tell("warning", f"{counted(len(unknown) - _MOST_SAID, 'more variable')} of that kind")
+        tell("warning", f"{counted(len(unknown) - _MOST_SAID, 'more unknown variable')}")
 
 
 def _is_unknown(name: str) -> bool:

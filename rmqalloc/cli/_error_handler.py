@@ -102,9 +102,10 @@ def _defect(error: Exception, verb: str) -> int:
     say("".join(traceback.format_exception(error)), err=True, end="")
     tell(
         "rmqalloc",
-        f"this is a defect of rmqalloc, not of what it was given: {type(error).__name__} in {verb}, rmqalloc {__version__}, "
-        f"Python {platform.python_version()}. Please report it with the traceback above, the command, and the file if it "
-        "may be shown",
+        f"this is a defect of rmqalloc, not of its input: {type(error).__name__} in {verb}, "
+        f"rmqalloc {__version__}, "
+        f"Python {platform.python_version()}. Please report the traceback above, the command "
+        "and, if possible, the file",
     )
     return exit_codes.DEFECT
 

@@ -14,24 +14,24 @@ _READ_BY = {"snapshot": "-f", "scenarios": "--scenario", "simulation": "simulate
 
 @click.command(cls=Verb)
 @click.argument("name", required=False)
-@option("out", more="; without it the example is printed", callback=file_to_write)
+@option("out", more=". Default: standard output", callback=file_to_write)
 def example(name: str | None, out: str | None) -> None:
-    """List the examples that come with rmqalloc, or print the one called NAME, to be changed.
-
-    Wherever a verb reads such a file it takes example:NAME too; a file of such a name is
-    ./example:NAME.
+    """List the examples that rmqalloc contains, or print the example NAME.
 
     \b
     rmqalloc example
     rmqalloc example seed --out mine.yaml
     rmqalloc plan -f example:seed --scenario example:what-if
+
+    Verbs that read such a file accept example:NAME as well. To read a file with such a name, write
+    ./example:NAME.
     """
     from rmqalloc.documents.store import write_file
     from rmqalloc.snapshot.examples import EXAMPLES, PREFIX, ExampleError, find
 
     if name is None:
         if out is not None:
-            raise click.UsageError("--out is for one example; name it")
+            raise click.UsageError("--out needs the name of an example")
         rows = [(f"{PREFIX}{one.name}", _READ_BY[one.kind], one.shows) for one in EXAMPLES.values()]
         say_lines(text_table(("example", "for", "shows"), rows))
         return

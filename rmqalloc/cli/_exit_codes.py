@@ -29,7 +29,7 @@ PARTIAL = 4
 """A fact is missing: some broker or client did not answer, or not before the deadline."""
 USAGE = 64
 DEFECT = 70
-"""An exception that nothing given should cause: a defect of rmqalloc, whose traceback is printed."""
+"""An exception that nothing given should cause: a defect of rmqalloc; the traceback is printed."""
 INTERRUPTED = 130
 PIPE = 141
 """Whoever read standard output has gone, so neither the result nor a gate has been seen whole: as a shell names SIGPIPE."""
@@ -39,11 +39,11 @@ MEANINGS: Mapping[int, str] = {
     FAILURE: "failed: a file, a server, the data, or a package that is not installed",
     DIFFERENCE: "a difference or a finding (plan and diff --detailed-exitcode, check, verify)",
     GATE: "a gate is not kept, or the change is refused",
-    PARTIAL: "a fact is missing, so nothing can be relied on; --allow-partial proceeds anyway",
+    PARTIAL: "a fact is missing, so the result is not reliable; --allow-partial continues anyway",
     USAGE: "wrong usage: a verb, an option, or its value",
-    DEFECT: "a defect of rmqalloc, whose traceback is printed",
+    DEFECT: "a defect of rmqalloc; the traceback is printed",
     INTERRUPTED: "interrupted",
-    PIPE: "whoever read the output closed the pipe before its end, as head does",
+    PIPE: "the reader of the output closed the pipe early, as head does",
 }
 """What every code means, whatever the verb."""
 
@@ -55,7 +55,7 @@ def codes_of(own: Mapping[int, str]) -> dict[int, str]:
 
     Examples
     --------
-    >>> list(codes_of({PARTIAL: "the snapshot lacks something"}))
+    >>> list(codes_of({PARTIAL: "the snapshot is incomplete"}))
     [0, 1, 4, 64, 70, 130, 141]
     """
     return {

@@ -23,8 +23,7 @@ from rmqalloc.snapshot.snapshot import sources_entry
 @option("queue", type=Queue(), required=True)
 @option("output", type=Choice(("text", "json")), default="text", show_default=True)
 def explain(inputs: Inputs, queue: QueueName, output: str) -> int:
-    """Explain who owns a queue: the sums, or the points of the ring, that every client comes to by
-    itself.
+    """Explain why a client owns a queue: the arithmetic, or the ring points, of the strategy.
 
     \b
     rmqalloc explain -f cluster.yaml -g order-svc --queue orders/broker-a:3
@@ -35,10 +34,11 @@ def explain(inputs: Inputs, queue: QueueName, output: str) -> int:
     [*groups], topics = inputs.groups, (queue.topic,) if queue.topic else inputs.topics
     if len(groups) != 1 or len(topics) != 1 or "*" in (*groups, *topics):
         raise click.UsageError(
-            "explain needs one group (-g) and one topic (-t, or --queue TOPIC/BROKER:ID) by their names"
+            "explain needs the names of one group (-g) and one topic (-t, or --queue "
+            "TOPIC/BROKER:ID)"
         )
     if queue.broker_name is None:
-        raise click.UsageError("--queue: explain needs the broker too, such as broker-a:3")
+        raise click.UsageError("--queue: explain needs the broker, such as broker-a:3")
     inputs = replace(inputs, topics=topics)
     stated = inputs.strategy
     name, params = (None, {}) if stated is None else (stated.name, stated.params)

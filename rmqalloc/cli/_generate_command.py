@@ -18,7 +18,7 @@ from rmqalloc.text import printable
     type=Count(min=0),
     default=1_000_000,
     show_default=True,
-    help="Consumer groups times their topics.",
+    help="Number of pairs of consumer group and topic.",
 )
 @option("seed", type=Count(min=0), default=0, show_default=True)
 @click.option(
@@ -26,12 +26,15 @@ from rmqalloc.text import printable
     type=Count(min=1),
     default=16,
     show_default=True,
-    help="Parquet files; the rows stay the same.",
+    help="Number of Parquet files; the rows do not depend on it.",
 )
 @option("out", more="; a directory of Parquet", required=True, type=click.Path())
 def generate(units: int, seed: int, files: int, out: str) -> None:
-    """Write a made-up fleet as Parquet: most groups small, a few with thousands of queues or
-    clients.
+    """Write a synthetic fleet as Parquet: small groups, and a few with thousands of queues or clients.
+
+    \b
+    rmqalloc generate --units 100000 --out fleet/
+
     """
     from rmqalloc.snapshot.synthetic import write_fleet
 
@@ -40,5 +43,6 @@ def generate(units: int, seed: int, files: int, out: str) -> None:
     size = sum(file.stat().st_size for file in Path(out).glob("part-*.parquet"))
     seconds = time.perf_counter() - started
     say(
-        f"Parquet of {units:,} units: {printable(out)} ({files} files, {size / 1e6:,.1f} MB, {seconds:.1f} s)"
+        f"Parquet of {units:,} units: {printable(out)} ({files} files, {size / 1e6:,.1f} MB, "
+        f"{seconds:.1f} s)"
     )

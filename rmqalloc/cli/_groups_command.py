@@ -16,7 +16,7 @@ from rmqalloc.cli._table_options import TableOptions, table_options
 @click.command(cls=Verb)
 @snapshot_options
 @strategy_known_option
-@table_options("; as text 20 groups, worst first")
+@table_options(". Default as text: 20 groups, worst first")
 def groups(inputs: Inputs, tables: TableOptions) -> int:
     """List every consumer group in one line, worst first: clients, queues, strategy, lag, idle
     clients, findings.

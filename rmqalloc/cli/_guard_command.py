@@ -50,24 +50,25 @@ class _Stop:
 @click.command(cls=Verb)
 @snapshot_options
 @strategy_known_option
-@option("client", "target", more="; all that match stop together")
+@option("client", "target", more="; all matching clients stop together")
 @click.option(
     "--wait",
     callback=seconds,
     metavar="TIME",
-    help="Of a running cluster: wait so long at most, such as 120s, until the previous change has settled; then answer.",
+    help="Wait at most this long, such as 120s, until the previous change has settled "
+    "(running cluster only).",
 )
 @click.option(
     "--after",
     "is_after",
     is_flag=True,
-    help="After the stop: wait until the client has left and all queues have owners, for 120s unless --wait differs; without "
-    "--client only for the owners.",
+    help="After the stop, wait until the client has left and all queues have owners; without "
+    "--client, only for the owners. Limit: --wait, or 120s.",
 )
-@option("every", more=" while it waits", callback=seconds, default="1s", show_default=True)
+@option("every", more=" while waiting", callback=seconds, default="1s", show_default=True)
 @option(
     "output",
-    more=": one line with the answer and its reason, or a document",
+    more=": one line with the answer and its reason, or a JSON document",
     type=Choice(("text", "json")),
     default="text",
     show_default=True,
@@ -80,26 +81,29 @@ def guard(
     every: float,
     output: str,
 ) -> int:
-    """Say whether a client may stop now: yes (0), no with the reason (3), or unknown (4).
-
-    It may not while the previous change has not settled, or if nobody would read its queues
-    afterwards. Of a file the answer is unknown unless its fetched_at is of the last 90 seconds.
+    """Decide whether a client may stop now: yes (0), no with the reason (3), or unknown (4).
 
     \b
     rmqalloc guard -n 10.0.0.1:9876 -g order-svc -c 10.1.0.11@4121
     rmqalloc guard -n 10.0.0.1:9876 -g order-svc -c 10.1.0.11 --wait 120s
     rmqalloc guard -n 10.0.0.1:9876 -g order-svc -c 10.1.0.11 --after --wait 120s
+
+    The answer is no while the previous change has not settled, or if some queues of the client
+    would have no reader. For a file, the answer is unknown unless its fetched_at is at most 90
+    seconds old.
     """
     if inputs.live is None and wait is not None:
         raise click.UsageError(
-            "--wait looks again at a running cluster: give -n HOST:PORT instead of -f"
+            "--wait reads a running cluster repeatedly: give -n HOST:PORT instead of -f"
         )
     if is_after and inputs.groups == ALL:
         raise click.UsageError(
-            "--after waits for groups, and a client that has left is in none: name them by -g"
+            "--after needs the groups of the client, which no longer lists them: give -g GROUP"
         )
     if not is_after and not target:
-        raise click.UsageError("--client names the client that is to stop: its id, address or host")
+        raise click.UsageError(
+            "Missing option '--client': the client that is to stop, by id, address or host"
+        )
     live = None if inputs.live is None else replace(inputs.live, lag=False)  # no lag decides
     inputs = replace(inputs, live=live, is_planned=False)
     asked = _Stop(

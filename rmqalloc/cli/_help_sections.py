@@ -15,13 +15,13 @@ OTHERS = "Options"
 _GATES = "Gates"
 
 SECTIONS: Mapping[str, str] = {
-    "What changes": "undo scale add-client remove-client add-broker remove-broker set-queues to-strategy"
+    "Changes": "undo scale add-client remove-client add-broker remove-broker set-queues to-strategy"
     " scenario scenario-name",
     OTHERS: "",
     "Search": "best max-batch order seed",
     _GATES: "require informed-by detailed-exitcode gates",
-    "Which snapshot": "file group topic allow-partial context at since until",
-    "Strategies and rooms": "strategy rooms",
+    "Snapshot": "file group topic allow-partial context at since until",
+    "Strategies and machine rooms": "strategy rooms",
     "Cluster access": "name-server acl-file tls",
     "Output": "output out columns sort where top show by help",
 }
@@ -34,7 +34,7 @@ def section_of(option: click.Parameter) -> str:
     Examples
     --------
     >>> section_of(click.Option(["--scale"])), section_of(click.Option(["--max-moved"], help="Gate: most moves."))
-    ('What changes', 'Gates')
+    ('Changes', 'Gates')
     """
     name = max(option.opts, key=len).lstrip("-")
     if (getattr(option, "help", None) or "").startswith("Gate:"):

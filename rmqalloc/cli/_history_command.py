@@ -12,14 +12,13 @@ from rmqalloc.cli._table_options import TableOptions, table_options
 
 
 @click.command(cls=Verb)
-@table_options("; as text 50 lines, the earliest first")
-@time_option("--until", "until", "Only what happened up to then")
-@time_option("--since", "since", "Only what happened from then on")
+@table_options(". Default as text: 50 lines, earliest first")
+@time_option("--until", "until", "Show only events up to this time")
+@time_option("--since", "since", "Show only events from this time on")
 @option("group", "groups", multiple=True)
 @option(
     "file",
-    more=": a history, as `rmqalloc serve` records it; RMQALLOC_HISTORY of the environment"
-    " by default",
+    more=": a history, written by `rmqalloc serve`. Default: environment variable RMQALLOC_HISTORY",
 )
 def history(
     file: str | None,
@@ -28,8 +27,7 @@ def history(
     until: float | None,
     tables: TableOptions,
 ) -> int:
-    """Say who joined and left, which queues moved, what was found and cleared, and what is not
-    known, from when to when.
+    """Show clients that joined or left, moved queues, findings and unknown intervals over time.
 
     \b
     rmqalloc history -f cluster.history -g order-svc --since 03:00
@@ -41,9 +39,9 @@ def history(
     path = history_of(file)
     if path is None:
         raise click.UsageError(
-            "no history is given: -f FILE names the one that `rmqalloc serve` records"
+            "no history is given: give -f FILE, a history written by `rmqalloc serve`"
         )
     if since is not None and until is not None and since > until:
-        raise click.UsageError("--since is later than --until; nothing lies between them")
+        raise click.UsageError("--since is later than --until; give an earlier --since")
     tables.show(History(path).events(groups or ALL, since, until))
     return 0

@@ -37,14 +37,16 @@ def history_of(path: str | None) -> str | None:
     """Return the history that -f or the environment names, None for neither."""
     path = path or os.environ.get(HISTORY) or None
     if path is not None and os.path.isfile(path) and not is_history(path):
-        raise click.UsageError(f"{path} is no history, of which --at is a moment; give -f HISTORY")
+        raise click.UsageError(
+            f"{path} is not a history, and --at selects a time of a history; give -f HISTORY"
+        )
     return path
 
 
 def at_option(multiple: bool = False) -> Callable[[Command], Command]:
     """Return the option ``--at``."""
     if multiple:
-        return option("at", "moments", more="; twice", multiple=True, callback=_read_all)
+        return option("at", "moments", more="; give it twice", multiple=True, callback=_read_all)
     return option("at", "moment", callback=_read)
 
 
@@ -83,6 +85,9 @@ def past_snapshot(path: str, moment: float) -> Snapshot:
         tell("rmqalloc", str(error))
         raise click.exceptions.Exit(exit_codes.PARTIAL) from error
     print_notes(
-        [f"the cluster as of {moment_text(moment)}, of the history {path}; lag is not kept"]
+        [
+            f"the cluster is shown as of {moment_text(moment)}, from the history {path}; a "
+            "history contains no lag"
+        ]
     )
     return found

@@ -42,18 +42,18 @@ def left_out_code(known: Known, inputs: Inputs, verb: Verb, clients_join: bool =
 
 
 def partial_code(snapshot: Snapshot, inputs: Inputs) -> int:
-    """`exit_codes.PARTIAL` if the snapshot lacks something and that will not do, else 0."""
+    """`exit_codes.PARTIAL` if the snapshot is incomplete and that will not do, else 0."""
     if not snapshot.errors or inputs.allow_partial:
         return 0
     print_notes(
-        ["the snapshot is partial, so nothing can be relied on; --allow-partial proceeds anyway"]
+        ["the snapshot is partial, so the result is not reliable; --allow-partial continues anyway"]
     )
     return exit_codes.PARTIAL
 
 
 def answered_code(known: Known, inputs: Inputs) -> int:
     """Return the exit code of a verb that says of everything whether it is known: `weak_code`, else
-    `exit_codes.PARTIAL` if the snapshot lacks something and that will not do.
+    `exit_codes.PARTIAL` if the snapshot is incomplete and that will not do.
     """
     is_partial = bool(known.given.errors) and not inputs.allow_partial
     return weak_code(known, inputs) or (exit_codes.PARTIAL if is_partial else 0)

@@ -43,7 +43,7 @@ class Live:
     lag, running_info : bool
         Whether offsets are asked, and what every client owns.
     deadline : float or None
-        Seconds that reading everything may take; what is not read by then is missing.
+        Limit for reading everything, in seconds; parts not read by then are missing.
     context : str or None
         Name of the context that was asked for.
     is_quiet : bool
@@ -82,9 +82,7 @@ class Live:
         if name is None and not self.servers:
             name = in_use()
             if name is not None:
-                tell(
-                    "note", f"cluster of the context {name}, which rmqalloc context use has chosen"
-                )
+                tell("note", f"cluster of the context {name}, selected by rmqalloc context use")
         if name is None:
             return Reached(self)
         found = chosen(name)
@@ -121,7 +119,7 @@ _OPTIONS = (
 
 def _live(name_server: str | None, context: str | None, acl_file: str | None, tls: bool) -> Live:
     if context is not None and name_server is not None:
-        raise click.UsageError("--context and -n each name a cluster; give one of them")
+        raise click.UsageError("--context and -n both name a cluster; give only one of them")
     return Live(name_server, acl_file, tls=tls, context=context or os.environ.get(CONTEXT) or None)
 
 
@@ -139,7 +137,7 @@ def check_servers(live: Live) -> None:
     from rmqalloc.remoting.signed_servers import SignedServers
 
     if live.tls_key and not live.tls_cert:
-        raise click.UsageError("tls_key is the key of a certificate; give it with tls_cert")
+        raise click.UsageError("tls_key needs a certificate: give tls_cert as well")
     try:
         SignedServers(name_servers(live.servers), live.acl_address or "")
     except ArgumentError as error:
@@ -170,7 +168,8 @@ def live_snapshot(live: Live, groups: tuple[str, ...], topics: tuple[str, ...]) 
     _tell_of_slaves(snapshot)
     n_clients = sum(len(group.clients) for group in snapshot.groups)
     say(
-        f"{len(snapshot.topics):,} topics, {len(snapshot.groups):,} groups with {n_clients:,} clients: "
+        f"{len(snapshot.topics):,} topics, {len(snapshot.groups):,} groups with {n_clients:,} "
+        "clients: "
         f"{progress.answered:,} answers in {progress.seconds:.2f} s",
         err=True,
     )
@@ -201,7 +200,7 @@ def _tell_unmatched(snapshot: Snapshot, groups: tuple[str, ...], topics: tuple[s
     try:
         check_matches(snapshot, groups, topics)
     except NoMatchError as error:
-        tell("note", f"{error}, of what could be read")
+        tell("note", f"{error} in the part of the cluster that could be read")
 
 
 def _tell_of_slaves(snapshot: Snapshot) -> None:
@@ -211,7 +210,8 @@ def _tell_of_slaves(snapshot: Snapshot) -> None:
             acts = ", which stands in for it" if broker.role == "ACTING_MASTER" else ""
             tell(
                 "note",
-                f"broker {broker.broker_name} has no master; its slave {broker.address}{acts}, was asked",
+                f"broker {broker.broker_name} has no master; its slave "
+                f"{broker.address}{acts}, was read",
             )
 
 

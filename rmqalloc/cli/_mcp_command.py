@@ -17,23 +17,23 @@ from rmqalloc.errors import check_installed
     "--before",
     type=FileOrExample("snapshot"),
     metavar="FILE",
-    help="An earlier snapshot or saved plan, which the tool diff compares with.",
+    help="Earlier snapshot or saved plan for the tool diff.",
 )
 def mcp(inputs: Inputs, before: str | None) -> int:
-    """Offer groups, show, check, plan, explain and diff as read-only tools for assistants.
-
-    Speaks the Model Context Protocol on standard input and output, until standard input ends. Needs
-    rmqalloc[mcp].
+    """Provide groups, show, check, plan, explain and diff as read-only tools for AI assistants.
 
     \b
     rmqalloc mcp -f cluster.yaml
     rmqalloc mcp -n 10.0.0.1:9876 --before yesterday.json
+
+    Uses the Model Context Protocol on standard input and output until standard input ends. Needs
+    the extra [mcp].
     """
     check_installed("pyarrow", "mcp", "anyio", *modules_to_read((*inputs.files, before or "")))
     from rmqalloc.service.mcp import Subject, run_over_stdio
 
     if "-" in (*inputs.files, before):
-        raise click.UsageError("standard input belongs to the protocol; give the path of a file")
+        raise click.UsageError("standard input carries the protocol; give the path of a file")
     live = inputs.live
     subject = Subject(
         files=inputs.files if live is None else (),

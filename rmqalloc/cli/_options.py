@@ -26,112 +26,120 @@ class Shared(NamedTuple):
 
 
 _INPUT = (
-    Shared("-f --file", "FILE", "The file to read"),
+    Shared("-f --file", "FILE", "File to read"),
     Shared(
         "-n --name-server",
         "HOST:PORT[;...]",
-        "Name servers of a running cluster, which is only read; NAMESRV_ADDR of the "
-        "environment by default",
+        "Read the running cluster of these name servers; nothing is written. Default: "
+        "environment variable NAMESRV_ADDR",
     ),
     Shared(
         "--context",
         "NAME",
-        "A cluster of config.yaml (`rmqalloc context list`) instead of -n; "
-        "RMQALLOC_CONTEXT of the environment by default",
+        "Read this cluster of config.yaml (`rmqalloc context list`). Default: environment "
+        "variable RMQALLOC_CONTEXT",
     ),
     Shared(
         "--acl-file",
         "FILE",
-        "File with accessKey and secretKey, as RocketMQ's tools.yml; "
-        "RMQALLOC_ACCESS_KEY and RMQALLOC_SECRET_KEY of the "
-        "environment by default",
+        "Read accessKey and secretKey from this file, in the format of RocketMQ's tools.yml. "
+        "Default: environment variables RMQALLOC_ACCESS_KEY and RMQALLOC_SECRET_KEY",
     ),
-    Shared("--tls", None, "Speak TLS; a context names the certificates"),
+    Shared("--tls", None, "Connect with TLS; a context names the certificates"),
     Shared(
         "--at",
         "TIME",
-        "The cluster as the history of -f has it at a moment: HH:MM[:SS] of the last "
-        "24 hours, ISO 8601, or 2h ago",
+        "Read the cluster at this time from the history -f: HH:MM[:SS] of the last 24 hours, "
+        "ISO 8601, or 2h ago",
     ),
     Shared(
-        "-g --group", "GROUP", "Consumer groups by name, or by a pattern such as 'order*'; repeats"
+        "-g --group",
+        "GROUP",
+        "Select consumer groups by name or by a pattern such as 'order*'; repeatable",
     ),
-    Shared("-t --topic", "TOPIC", "Topics by name, or by a pattern such as 'order*'; repeats"),
+    Shared(
+        "-t --topic", "TOPIC", "Select topics by name or by a pattern such as 'order*'; repeatable"
+    ),
     Shared(
         "--allow-partial",
         None,
-        "Go on, and end with 0, although some broker or client did not answer",
+        "Continue and exit with 0 if a broker or client did not answer",
     ),
     Shared(
         "-s --strategy",
         "S",
-        "The strategy that clients use now, such as CONSISTENT_HASH:160 or 'CANARY(share=0.05)'",
+        "Strategy that clients use now, such as CONSISTENT_HASH:160 or 'CANARY(share=0.05)'",
     ),
     Shared(
         "--require",
         "LEVEL",
-        "Gate: what strategies must rest on: reported by clients, fitted to what they"
-        " own, or any, which accepts those in doubt "
-        "too; groups with less are left out",
+        "Gate: least evidence for a strategy: reported by clients, fitted to known owners, "
+        "or any, which includes strategies in doubt. Groups with less evidence are left out",
     ),
     Shared(
         "--rooms",
         "FILE",
-        "Machine rooms of brokers and clients from a YAML or JSON file (`rmqalloc schema rooms`)",
+        "Read machine rooms of brokers and clients from this YAML or JSON file (`rmqalloc "
+        "schema rooms`)",
     ),
 )
 
 _RESULT = (
-    Shared("-o --output", "FORM", "Form of the result"),
-    Shared("--out", "PATH", "The file or directory to write"),
-    Shared("--show", "TABLE", "Which table"),
-    Shared("--columns", "NAME,...", "Columns of the table"),
-    Shared("--sort", "[-]NAME,...", "Columns to sort by; - before a name: the largest first"),
+    Shared("-o --output", "FORM", "Format of the result"),
+    Shared("--out", "PATH", "Write to this file or directory"),
+    Shared("--show", "TABLE", "Table to show"),
+    Shared("--columns", "NAME,...", "Show these columns"),
+    Shared(
+        "--sort", "[-]NAME,...", "Sort by these columns; - before a name puts the largest first"
+    ),
     Shared(
         "--where",
         "CONDITION",
-        "Only rows such as 'idle>0' or 'topic~order*'; = != < <= > >= ~; repeats",
+        "Show only rows that match, such as 'idle>0' or 'topic~order*' (= != < <= > >= ~); "
+        "repeatable",
     ),
-    Shared("--top", "N", "At most N rows"),
+    Shared("--top", "N", "Show at most N rows"),
 )
 
 _OTHERS = (
-    Shared(
-        "-c --client", "CLIENT", "A client: its id, a host such as 10.0.0.1, or a pattern of these"
-    ),
-    Shared("--queue", "QUEUE", "A queue, such as 7, broker-a:7 or orders/broker-a:7"),
+    Shared("-c --client", "CLIENT", "Client id, host such as 10.0.0.1, or pattern"),
+    Shared("--queue", "QUEUE", "Queue, such as 7, broker-a:7 or orders/broker-a:7"),
     Shared(
         "--to-strategy",
         "S",
-        "The strategy to come, such as CONSISTENT_HASH:160 or 'CANARY(share=0.05)'",
+        "Switch to this strategy, such as CONSISTENT_HASH:160 or 'CANARY(share=0.05)'",
     ),
-    Shared("--set-queues", "N", "N read queues on each broker"),
+    Shared("--set-queues", "N", "Give each broker N read queues"),
     Shared(
         "--scenario",
         "FILE",
-        "YAML or JSON file of scenarios (`rmqalloc schema scenarios`), or example:what-if",
+        "Read scenarios from this YAML or JSON file (`rmqalloc schema scenarios`), or "
+        "example:what-if",
     ),
     Shared(
-        "--scenario-name", "NAME", "Scenario of the saved plan; not needed where there is just one"
+        "--scenario-name", "NAME", "Scenario of the saved plan; required if the plan has several"
     ),
     Shared(
         "--max-unowned",
         "N",
-        "Gate: most queues of a group that producers write to and nobody reads at the worst moment",
+        "Gate: most queues of a group that receive messages and have no reader at the worst moment",
     ),
-    Shared("--gates", "FILE", "Gates from a YAML or JSON file instead (`rmqalloc schema gates`)"),
+    Shared(
+        "--gates",
+        "FILE",
+        "Read gates from this YAML or JSON file instead (`rmqalloc schema gates`)",
+    ),
     Shared(
         "--informed-by",
         "WAY",
-        "How clients learn that others joined or left: by the broker's notice, at "
-        "their next pass (notices are off or lost), "
-        "when a broker misses the heartbeats of a client that died in silence, or by "
-        "notice of a client that was killed, whose "
-        "locks of an ordered group's queues stay for up to 60 s",
+        "How clients learn that a client joined or left: by the broker's notice, by their "
+        "timer (notices are off or lost), by the broker's scan for missing heartbeats "
+        "(silent death), or by notice of a crash, after which locks of an ordered group stay "
+        "for up to 60 s",
     ),
-    Shared("--detailed-exitcode", None, "End with 2 if there is a difference"),
+    Shared("--detailed-exitcode", None, "Exit with 2 if there is a difference"),
     Shared("--every", "TIME", "Time between two readings"),
-    Shared("--seed", "N", "Equal seeds give equal results"),
+    Shared("--seed", "N", "Random seed; equal seeds give equal results"),
 )
 
 SHARED: Mapping[str, tuple[Shared, ...]] = {
@@ -189,7 +197,7 @@ def schema_option(
         is_eager=True,
         expose_value=False,
         callback=print_schema,
-        help=f"Print the JSON Schema of {what}, and end.",
+        help=f"Print the JSON Schema of {what}, and exit.",
     )
 
 
@@ -199,6 +207,6 @@ def file_to_write(ctx: click.Context, param: click.Parameter, name: str | None) 
     """
     if name in ("", "-"):
         raise click.BadParameter(
-            f"{name!r} is not a file; standard output is for the result", ctx, param
+            f"{name!r} is not a file: standard output carries the result; give a path", ctx, param
         )
     return name

@@ -39,20 +39,20 @@ _TOTALS = {"totals": ("host", "client_id"), "hosts": ("host",)}
 @undo_option
 @change_options
 @table_options(
-    ": of groups and topics the worst first, unless --sort is given; as text all groups that get worse, or 20"
+    ", worst groups and topics first unless --sort is given. Default as text: all groups "
+    "that get worse, or 20"
 )
 @option(
     "show",
-    more=": a row for every group and topic, group, client of these, or queue; for what is"
-    " open while a group's clients follow (transitions); for every client or host "
-    "over all groups (totals, hosts); for what the plan of each group rests on "
-    "(evidence); without it text",
+    more=": rows by group and topic, group, client or queue; transitions, the interval until "
+    "all clients follow; totals and hosts, over all groups; evidence of each group's plan. "
+    "Default: text",
     type=Choice(
         ("units", "groups", "clients", "queues", "transitions", "totals", "hosts", "evidence")
     ),
 )
 @option(
-    "out", more=", for the plan as JSON (packed if the name ends in .gz)", callback=file_to_write
+    "out", more="; the plan as JSON, compressed if the name ends in .gz", callback=file_to_write
 )
 @click.option(
     "--max-moved", metavar="N|P%", help="Gate: most queues of a group that may change owner."
@@ -62,7 +62,7 @@ _TOTALS = {"totals": ("host", "client_id"), "hosts": ("host",)}
 @click.option(
     "--fail-if-worse",
     is_flag=True,
-    help="Gate: unowned, double-owned, idle, skew and greatest load must not grow.",
+    help="Gate: unowned, double-owned, idle, skew and highest load must not increase.",
 )
 @gates_option
 @option("detailed-exitcode")
@@ -78,10 +78,7 @@ def plan(
     detailed_exitcode: bool,
     **bounds: Any,
 ) -> int:
-    """Show what a change does to consumer groups: who gains and loses which queues, and how even it
-    is afterwards.
-
-    All flags of a change together are one change.
+    """Show the effect of a change on consumer groups: moved queues, and balance afterwards.
 
     \b
     rmqalloc plan -f example:seed --remove-client 10.0.0.11@1009
@@ -138,7 +135,8 @@ def _moved(most: str | None) -> dict[str, float]:
     number = most.removesuffix("%")
     if not (number.replace(".", "", 1).isdigit() and number.isascii()):
         raise click.UsageError(
-            f"--max-moved: {most!r} is neither a number of queues nor a share, such as 20 or 20%"
+            f"--max-moved: {most!r} is not a limit: give a number of queues or a share, such "
+            "as 20 or 20%"
         )
     return (
         {"max_moved_share": float(number) / 100}

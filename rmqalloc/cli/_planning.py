@@ -25,7 +25,9 @@ if TYPE_CHECKING:
 MOST_TOLD = 20
 """Most groups that are named for not keeping a gate."""
 
-_ROOM_FLAGS = "to say in which machine room it stands: --add-client ID=ROOM, --scale N=ROOM, --add-broker NAME:Q=ROOM"
+_ROOM_FLAGS = (
+    "give its machine room: --add-client ID=ROOM, --scale N=ROOM, --add-broker NAME:Q=ROOM"
+)
 
 
 def plan_inputs(known: Known, inputs: Inputs, changes: Changes) -> Plan:
@@ -71,7 +73,10 @@ def rooms_unknown() -> Iterator[None]:
     try:
         yield
     except RoomsUnknownError as error:
-        text = f"{error}; the snapshot knows no machine room, so give each broker and client its machine_room there"
+        text = (
+            f"{error}; the snapshot has no machine rooms: set machine_room of every broker "
+            "and client in it"
+        )
         raise click.ClickException(text) from error
 
 
@@ -103,6 +108,6 @@ def gates_of(file: str | None, **bounds: Any) -> Gates:
         return gates
     if not gates.is_open or is_given("informed_by"):
         raise click.UsageError(
-            "--gates is given together with a gate of its own option; write that into the file too"
+            "--gates is given together with a gate option; write that gate into the file"
         )
     return read_gates(file)

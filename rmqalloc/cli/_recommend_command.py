@@ -29,22 +29,21 @@ SHOWN = ("groups", "counts", "rings", "rooms", "churn", "lists")
     type=Choice(("topic", "total")),
     default="topic",
     show_default=True,
-    help="Lists for CONFIG are even topic by topic, or over all topics of a group.",
+    help="Balance lists for CONFIG by topic, or over all topics of a group.",
 )
-@option("out", more=", for the lists for CONFIG as JSON", callback=file_to_write)
+@option("out", more="; the lists for CONFIG as JSON", callback=file_to_write)
 @option(
     "show",
-    more=": groups, numbers of clients, virtual nodes of rings, rooms without clients, "
-    "moves under other strategies, or lists for CONFIG; without it, a paragraph on "
-    "each group as text, or groups for programs",
+    more=": groups, numbers of clients, virtual nodes, machine rooms without clients, moves "
+    "under further strategies, or lists for CONFIG. Default: a paragraph per group as text, "
+    "or groups for programs",
     type=Choice(SHOWN),
 )
-@table_options(f"; as text {_MOST} paragraphs, most idle clients first")
+@table_options(f". Default as text: {_MOST} paragraphs, most idle clients first")
 def recommend(
     inputs: Inputs, balance: str, out: str | None, show: str | None, tables: TableOptions
 ) -> int:
-    """Say how many clients a group should have, what more virtual nodes would do, and which lists
-    would be even.
+    """Recommend numbers of clients, virtual nodes and balanced CONFIG lists for consumer groups.
 
     \b
     rmqalloc recommend -f cluster.yaml -g 'order-*'

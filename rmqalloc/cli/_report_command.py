@@ -20,13 +20,10 @@ if TYPE_CHECKING:
 @click.command(cls=Verb)
 @click.argument("plan", metavar="PLAN.json", type=click.Path())
 @option("out", more="; - is standard output", required=True)
-@files_option(
-    ": the snapshot that the plan was made from, for what an audit of it finds, what "
-    "the plan rests on and what is open while clients follow"
-)
+@files_option(": the snapshot of the plan, to add findings, evidence and transitions")
 @saved_plan_options
 def report(plan: str, out: str, files: tuple[str, ...], given: SavedPlanOptions) -> None:
-    """Write a saved plan as one HTML file, which needs no network and no server.
+    """Write a saved plan as one HTML file that needs no network and no server.
 
     \b
     rmqalloc plan -f cluster.json --scenario more-pods.yaml --out plan.json

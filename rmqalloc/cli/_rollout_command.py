@@ -24,11 +24,15 @@ from rmqalloc.cli._strategy_options import NamedStrategy, StrategyText
 
 @click.group(cls=Suggesting)
 def rollout() -> None:
-    """Show what a change costs that clients and brokers make one after the other.
+    """Show the cost of a change that clients or brokers make one after another.
 
-    Every step is a row: queues that change owner, clients that notice, the most queues that nobody
-    or two clients read at one moment of it, whichever clients have heard of it by then, and how
-    even the queues lie when it is over. A figure such as ≤ 62 is an upper bound.
+    \b
+    rmqalloc rollout restart -f example:orders --batch 2
+    rmqalloc rollout broker -f example:orders --broker broker-a
+
+    Each step is a row: moved queues, affected clients, the most queues without a reader or with two
+    readers at any moment of the step, and the balance afterwards. A figure such as ≤ 62 is an upper
+    bound.
     """
 
 
@@ -38,20 +42,18 @@ def rollout() -> None:
 @click.option(
     "--surge/--no-surge",
     default=None,
-    help="New clients join before the old ones leave; --best tries both unless one is given.",
+    help="Start new clients before old clients stop. Default: no; --best tries both.",
 )
-@click.option("--stable-ids", is_flag=True, help="Clients come back under their ids.")
+@click.option("--stable-ids", is_flag=True, help="Clients return with their old ids.")
 @click.option(
-    "--new-addresses", is_flag=True, help="Clients come back from other addresses, as pods do."
+    "--new-addresses", is_flag=True, help="Clients return from new addresses, as pods do."
 )
 @click.option(
     "--best",
     is_flag=True,
-    help="Try many sizes of a batch and orders, and show the best: gates kept, then fewest moves.",
+    help="Try many batch sizes and orders, and show the best: gates kept, then fewest moves.",
 )
-@click.option(
-    "--max-batch", type=Count(1), metavar="N", help="With --best: most clients that go at once."
-)
+@click.option("--max-batch", type=Count(1), metavar="N", help="Largest batch that --best tries.")
 @informed_by_option
 def restart(
     inputs: Inputs,
@@ -67,11 +69,11 @@ def restart(
 ) -> int:
     """Restart all clients of every group, a batch at a time.
 
-    By default a client comes back on its host under a new id, as Java's do.
-
     \b
     rmqalloc rollout restart -f cluster.yaml -g order-svc --batch 8 --surge
     rmqalloc rollout restart -f cluster.yaml -g order-svc --best --max-unowned 40
+
+    By default a client returns on its host with a new id, as Java clients do.
     """
     import rmqalloc
 
@@ -98,13 +100,13 @@ def restart(
 def _check_best(best: bool, max_batch: int | None, printing: Printing) -> None:
     """Refuse options that contradict --best, or need it."""
     if best and is_given("batch"):
-        raise click.UsageError("--best chooses the batch: leave out --batch, or give --max-batch")
+        raise click.UsageError("--best chooses the batch: remove --batch, or give --max-batch")
     if best and is_given("order"):
-        raise click.UsageError("--best chooses the order: leave out --order")
+        raise click.UsageError("--best chooses the order: remove --order")
     if max_batch is not None and not best:
-        raise click.UsageError("--max-batch is for --best; to choose a batch, give --batch")
+        raise click.UsageError("--max-batch needs --best; to set the batch, give --batch")
     if printing.show == "ways" and not best:
-        raise click.UsageError("--show ways is for --best, which tries them")
+        raise click.UsageError("--show ways needs --best")
 
 
 @rollout.command()
@@ -118,7 +120,7 @@ def strategy(
     batch: str,
     to_strategy: NamedStrategy,
 ) -> int:
-    """Take every group over to another strategy, a batch of clients at a time.
+    """Switch every group to another strategy, a batch of clients at a time.
 
     \b
     rmqalloc rollout strategy -f cluster.yaml -g order-svc --to-strategy AVG_BY_CIRCLE --batch 25%
@@ -144,7 +146,7 @@ def strategy(
 @rollout_options
 @batch_option
 @click.option(
-    "--remove", is_flag=True, help="Take the topic from the subscriptions instead of adding it."
+    "--remove", is_flag=True, help="Remove the topic from the subscriptions instead of adding it."
 )
 def subscription(
     inputs: Inputs, how: dict[str, Any], printing: Printing, batch: str, remove: bool
@@ -173,9 +175,9 @@ def subscription(
     "brokers",
     multiple=True,
     metavar="PATTERN",
-    help="Only brokers such as 'broker-*'; repeats.",
+    help="Change only these brokers, such as 'broker-*'; repeatable.",
 )
-@click.option("--assume-drained", is_flag=True, help="Take a backlog that is not known for none.")
+@click.option("--assume-drained", is_flag=True, help="Treat an unknown backlog as empty.")
 def queues(
     inputs: Inputs,
     how: dict[str, Any],
@@ -185,13 +187,13 @@ def queues(
     brokers: tuple[str, ...],
     assume_drained: bool,
 ) -> int:
-    """Give a topic more or fewer queues, in the order that loses nothing.
-
-    Fewer is refused while any group of the snapshot has a backlog in a queue that would go, or may
-    have.
+    """Change the number of queues of a topic, in an order that loses no messages.
 
     \b
     rmqalloc rollout queues -f cluster.yaml -t orders --set-queues 16
+
+    A reduction is refused while a group of the snapshot has, or may have, a backlog in a queue that
+    would be removed.
     """
     import rmqalloc
 
@@ -218,8 +220,7 @@ def queues(
 def broker(
     inputs: Inputs, how: dict[str, Any], printing: Printing, refreshed: float, broker: str
 ) -> int:
-    """Take a broker out of service and back: read-only, gone, back, writable, for every group that
-    reads from it.
+    """Take a broker out of service and back (read-only, gone, back, writable), for all its groups.
 
     \b
     rmqalloc rollout broker -f cluster.yaml --broker broker-a --show totals --sort -moved

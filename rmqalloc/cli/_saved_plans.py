@@ -35,11 +35,11 @@ def undo_option(command: Callable[..., Any]) -> Callable[..., Any]:
     def made(undo: str | None, scenario_name: str | None) -> Undo | None:
         if undo is None and scenario_name is not None:
             raise click.UsageError(
-                "--scenario-name is of the plan that --undo names; give that too"
+                "--scenario-name selects a scenario of the plan of --undo: give --undo FILE as well"
             )
         return None if undo is None else Undo(undo, scenario_name)
 
-    text = "Plan the way back from a saved plan that was applied."
+    text = "Plan the reversal of a saved plan that was applied."
     named = click.option("--undo", metavar="FILE", help=text)
     return bundle("undo", made, (option("scenario-name"), named), command)
 
@@ -47,12 +47,11 @@ def undo_option(command: Callable[..., Any]) -> Callable[..., Any]:
 def check_usage(changes: Changes, undo: Undo | None) -> None:
     """Refuse options that do not fit one another."""
     if undo is not None and changes.scenarios:
-        raise click.UsageError(
-            "--undo plans the way back, without another change; plan that on its own"
-        )
+        raise click.UsageError("--undo takes no further change; plan the change separately")
     if undo is None and not changes.scenarios:
         raise click.UsageError(
-            "there is no change to plan; give one, such as --scale 6, --remove-client ID or --scenario FILE"
+            "there is no change to plan; give one, such as --scale 6, --remove-client ID or "
+            "--scenario FILE"
         )
 
 
@@ -81,7 +80,7 @@ def undone(undo: Undo, known: Known) -> Plan | None:
     # A line is a scenario that a file of scenarios takes, so it is neither cut nor wrapped.
     for line in way_back_lines(made):
         say(f"way back: {line}", err=True)
-    print_notes(["every queue ends with the owners that it had before the plan"], "way back")
+    print_notes(["every queue returns to the owners it had before the plan"], "way back")
     print_notes(made.warnings)
     return made
 
@@ -113,7 +112,7 @@ class SavedPlanOptions:
             return known_by_options(snapshot, inputs)
         if self != SavedPlanOptions():
             raise click.UsageError(
-                "--strategy, --group, --require and --rooms speak of a snapshot: give -f"
+                "--strategy, --group, --require and --rooms apply to a snapshot: give -f"
             )
         return None
 
@@ -126,6 +125,6 @@ def saved_plan_options(command: Command) -> Command:
 
 
 _OPTIONS = (
-    strategy_option(more=", as `plan` had it"),
-    option("group", "groups", more=", as `plan` had them", multiple=True),
+    strategy_option(more=", as given to `plan`"),
+    option("group", "groups", more=", as given to `plan`", multiple=True),
 )

@@ -27,10 +27,10 @@ def schema(kind: str) -> None:
     """Print the JSON Schema (2020-12) of a KIND of file: snapshot, scenarios, simulation, gates,
     config, rooms or plan.
 
-    A file may name it under the key $schema, as editors have it; rmqalloc leaves that key out.
-
     \b
     rmqalloc schema scenarios > scenarios.schema.json
+
+    A file may refer to the schema by the key $schema, for editors; rmqalloc ignores this key.
     """
     room, _, name = KINDS[kind].rpartition(".")
     hand_over(json.dumps(getattr(import_module(room), name)(), indent=2))

@@ -31,14 +31,14 @@ _MOST_TOKEN = 4096
 @live_options
 @option("topic", "topics", multiple=True)
 @option("group", "groups", multiple=True)
-@files_option(": a snapshot instead of a running cluster, read again every so often")
+@files_option(": a snapshot instead of a running cluster, read repeatedly")
 @option("every", callback=seconds, default=f"{EVERY:g}s", show_default=True)
 @click.option(
     "--per-second",
     type=Amount(1, 100_000),
     default=200,
     show_default=True,
-    help="Requests a second that one broker gets at most.",
+    help="Most requests per second to one broker.",
 )
 @click.option(
     "--host", default="127.0.0.1", show_default=True, metavar="ADDRESS", help="Address to serve at."
@@ -49,18 +49,20 @@ _MOST_TOKEN = 4096
     default=8080,
     show_default=True,
     metavar="N",
-    help="Port; 0 for a free one.",
+    help="Port; 0 selects a free port.",
 )
 @click.option(
     "--token-file",
     type=click.Path(exists=True, dir_okay=False),
     metavar="FILE",
-    help="File with the token that requests must bear; needed where the address is not loopback.",
+    help="Read the token that requests must carry from this file; required unless the "
+    "address is loopback.",
 )
 @click.option(
     "--cluster-label",
     metavar="NAME",
-    help="Label cluster of metrics, best the brokers' brokerClusterName; the context or name servers by default.",
+    help="Value of the metric label cluster; the brokers' brokerClusterName is a good "
+    "choice. Default: the context or name servers.",
 )
 @click.option(
     "--most-groups",
@@ -68,10 +70,13 @@ _MOST_TOKEN = 4096
     default=1000,
     show_default=True,
     metavar="N",
-    help="Groups with metrics of their own, the worst; all others are summed.",
+    help="Export separate metrics for the N worst groups; the remaining groups are summed.",
 )
 @click.option(
-    "--history", multiple=True, metavar="FILE", help="Keep what happens in this file, too; repeats."
+    "--history",
+    multiple=True,
+    metavar="FILE",
+    help="Record events in this history file; repeatable.",
 )
 def serve(
     live: Live,
@@ -87,7 +92,7 @@ def serve(
     most_groups: int,
     history: tuple[str, ...],
 ) -> NoReturn:
-    """Serve metrics, JSON and a page of a running cluster, which is only read.
+    """Serve metrics, JSON and a web page of a running cluster; the cluster is only read.
 
     \b
     rmqalloc serve -n 10.0.0.1:9876
@@ -154,16 +159,18 @@ def _source(
 
     if files:
         if live.name_server is not None:
-            raise click.UsageError("-f is a file and -n a running cluster; give one of them")
+            raise click.UsageError(
+                "-f and -n are both given: read a file or a running cluster, not both"
+            )
         if STDIN in files:
             raise click.UsageError(
-                "-f is read again every so often, and standard input can be read once; give a file"
+                "serve reads -f repeatedly and can read standard input only once; give a file"
             )
         return SnapshotFiles(files), ", ".join(files), groups or ALL, topics or ALL
     reached, *usual = live.reached()
     if not reached.servers:
         raise click.UsageError(
-            "nothing is given to serve: give -n HOST:PORT or --context NAME of a running cluster, or -f FILE"
+            "nothing to serve: give -n HOST:PORT or --context NAME of a running cluster, or -f FILE"
         )
     check_servers(reached)
     groups, topics = groups or usual[0] or ALL, topics or usual[1] or ALL

@@ -125,11 +125,12 @@ def _printing(max_unowned: int | None, gates_file: str | None, **others: Any) ->
     gates = gates_of(gates_file, max_unowned=max_unowned)
     if odd := [name for name in gates.to_data() if name in _OF_PLANS]:
         raise click.UsageError(
-            f"--gates: {odd[0]} is a gate of plans; a rollout keeps max_unowned, max_double and max_unowned_seconds"
+            f"--gates: {odd[0]} applies to plans only; a rollout has max_unowned, max_double "
+            "and max_unowned_seconds"
         )
     if gates_file is not None and gates.informed_by != "notice":
         raise click.UsageError(
-            "--gates: informed_by is of plans; `rollout restart` has --informed-by"
+            "--gates: informed_by applies to plans only; for `rollout restart`, give --informed-by"
         )
     return Printing(bounds=gates, **others)
 
@@ -141,23 +142,26 @@ _OPTIONS = (
         "--max-moved-per-queue",
         type=Amount(0),
         metavar="X",
-        help="Gate: most moves per queue in all.",
+        help="Gate: most moves per queue in total.",
     ),
-    table_options("; as text 20 groups, or steps of each of a few groups"),
+    table_options(". Default as text: 20 groups; for a few groups, steps of each"),
     option(
         "show",
-        more=": a row for every group, step, step and topic, unread and doubly read queue,"
-        " group to which the rollout does not apply, or way that --best tried; without "
-        "it, totals and steps as text, for programs steps, or with --best ways",
+        more=": rows by group (totals), step, step and topic, unread or doubly read queue, "
+        "skipped group, or variant tried by --best (ways). Default: totals and steps as "
+        "text; for programs steps, or with --best ways",
         type=Choice(SHOWN),
     ),
-    option("seed", more=": the shuffled order", type=Count(0), default=0, show_default=True),
+    option(
+        "seed", more="; it sets the shuffled order", type=Count(0), default=0, show_default=True
+    ),
     click.option(
         "--order",
         type=Choice(("shuffled", "sorted", "reversed", "spread")),
         default="shuffled",
         show_default=True,
-        help="Who goes first: by a hash of the client id, by the id, or spread evenly over the ids.",
+        help="Order of the clients: by a hash of the client id, by id, or spread evenly over "
+        "the ids.",
     ),
 )
 
@@ -175,7 +179,7 @@ batch_option = click.option(
     show_default=True,
     metavar="N|P%",
     callback=read_by(_read_batch),
-    help="Clients that go at once.",
+    help="Clients that change at once.",
 )
 
 refreshed_option = click.option(
@@ -184,12 +188,12 @@ refreshed_option = click.option(
     default=0.5,
     show_default=True,
     metavar="SHARE",
-    help="With --show queues: share of the clients with new routes in the moment of which queues are named.",
+    help="With --show queues: show the moment when this share of the clients has new routes.",
 )
 
 
 def only_topic(inputs: Inputs) -> str:
     """Return the one topic that is named."""
     if len(inputs.topics) != 1 or inputs.topics == ("*",):
-        raise click.UsageError("name the topic, once: -t TOPIC")
+        raise click.UsageError("give exactly one topic: -t TOPIC")
     return inputs.topics[0]

@@ -26,20 +26,19 @@ _TABLES = {"queue": "queues", "client": "clients", "host": "hosts"}
 @snapshot_options
 @strategy_known_option
 @option("queue", type=Queue())
-@option("client", "clients", more=", of which alone the queues are shown; repeats", multiple=True)
-@table_options("; as text 20 lines, worst first")
+@option("client", "clients", more="; show only its queues; repeatable", multiple=True)
+@table_options(". Default as text: 20 lines, worst first")
 @click.option(
     "--by",
     type=Choice(tuple(_TABLES)),
     default="queue",
     show_default=True,
-    help="A row for every group and queue, for every group and client, or for every host over all groups.",
+    help="Rows by group and queue, by group and client, or by host over all groups.",
 )
 def show(
     inputs: Inputs, queue: QueueName | None, clients: tuple[str, ...], tables: TableOptions, by: str
 ) -> int:
-    """Show who owns which queue now, by queue, client or host: with lag, how it is known, and why
-    nobody reads it.
+    """Show the current owners of queues, by queue, client or host, with lag and faults.
 
     \b
     rmqalloc show -f example:orders -t orders --queue 7
@@ -71,7 +70,7 @@ def _of_queue(queue: QueueName | None, by: str) -> tuple[str, ...]:
     if queue is None:
         return ()
     if by != "queue":
-        raise click.UsageError(f"--queue is of rows of queues: leave out --by {by}")
+        raise click.UsageError(f"--queue selects rows of queues: remove --by {by}")
     named = queue._asdict().items()
     return tuple(f"{column}={value}" for column, value in named if value is not None)
 
@@ -85,5 +84,5 @@ def _no_queue(queue: QueueName, queues: pa.Table) -> Exception:
         if name is not None and name not in names:
             return no_match(name, names, what)
     last = max(queues["queue_id"].to_pylist(), default=None)
-    there = "there are no queues" if last is None else f"ids of queues go from 0 to {last}"
+    there = "there are no queues" if last is None else f"queue ids are 0 to {last}"
     return NoMatchError(f"no queue matches {queue}; {there}")

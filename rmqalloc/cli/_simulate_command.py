@@ -66,13 +66,14 @@ def _read_events(
     "--rate",
     metavar="N[/M]",
     callback=read_by(_read_rate),
-    help="Messages per second that the group of a snapshot gets, and those that it can consume; else messages are not counted.",
+    help="Messages per second that the group receives, and that it can consume; without "
+    "--rate, messages are not counted.",
 )
 @click.option(
     "--seeds",
     type=Count(1, 100_000),
     show_default=f"1, {SEEDS} with a snapshot",
-    help="Runs, each with another seed.",
+    help="Number of runs; each run has its own seed.",
 )
 @click.option(
     "--event",
@@ -80,14 +81,15 @@ def _read_events(
     multiple=True,
     callback=_read_events,
     metavar="'KIND KEY=VALUE ...'",
-    help="What happens, such as 'restart batch=2' or 'crash clients=1', after what the script says; repeats.",
+    help="Add an event after the events of the script, such as 'restart batch=2' or 'crash "
+    "clients=1'; repeatable.",
 )
 @click.argument("script", type=FileOrExample("simulation", must_exist=True), required=False)
-@option("seed", more="; that of the first run, instead of the script's", type=Count(min=0))
+@option("seed", more="; seed of the first run, overrides the script", type=Count(min=0))
 @click.option(
     "--profile",
     type=Choice(["5.5", "5.3", "4.9"]),
-    help="Release of RocketMQ instead of the script's or the snapshot's.",
+    help="Release of RocketMQ; overrides the script or the snapshot.",
 )
 @option("output", type=Choice(("text", "json")), show_default="text")
 @schema_option("a script", _schema)
@@ -101,19 +103,18 @@ def simulate(
     profile: str | None,
     output: str | None,
 ) -> int:
-    """Play a SCRIPT (YAML or JSON, or example:NAME) of joins, deaths, pauses and partitions to a
-    simulated cluster, or to a group of a snapshot.
+    """Simulate joins, crashes, pauses and network partitions, of a SCRIPT or on a group of a snapshot.
 
     \b
     rmqalloc simulate example:three-deaths
     rmqalloc simulate -f example:orders -g order-svc --event 'restart batch=1' --seeds 200
 
-    Columns of events: time from an event's last step to the last change of an owner; queues that
-    then had no owner, or several; queues moved; time of queues without an owner in all (gap), and
-    the longest; the longest with several; messages consumed twice, messages that waited longer than
-    a second, and the longest wait; process queues made, passes of clients, notices of brokers and
-    requests of clients, where a line has room for them; -o json has all. Columns of groups: the
-    same over all, and messages left.
+    SCRIPT is a YAML or JSON file, or example:NAME. Columns of events: time from the last step of the
+    event to the last change of an owner; queues then without an owner, or with several; moved
+    queues; total and longest time without an owner (gap); longest time with several owners;
+    messages consumed twice; messages that waited more than 1 s; longest wait. Wide terminals also
+    show process queues created, rebalance passes, broker notices and client requests; -o json
+    contains all. Columns of groups: totals of the same, and messages left.
     """
     known = None
     if inputs is not None:
@@ -122,7 +123,7 @@ def simulate(
             return code
     elif rate is not None:
         raise click.UsageError(
-            "--rate is for a group of a snapshot; a SCRIPT has produced_per_second"
+            "--rate applies to a group of a snapshot; in a SCRIPT, set produced_per_second"
         )
     made = _script(script, known, events, rate, profile)
     import rmqalloc
@@ -165,7 +166,7 @@ def _script(
         cluster = cluster_of_snapshot(known, _only_group(known), rate, profile)
         return read_script(path, cluster, events)
     if not events:
-        raise click.UsageError("nothing happens: give --event, such as --event 'restart batch=2'")
+        raise click.UsageError("no event is given: give --event, such as --event 'restart batch=2'")
     return script_of_snapshot(known, _only_group(known), events, rate, profile)
 
 
@@ -177,6 +178,6 @@ def _only_group(known: Known) -> str:
     names = list(chosen(known.groups, groups, "consumer group", known.snapshot))
     if len(names) != 1:
         raise click.UsageError(
-            f"one group is simulated, and {len(names):,} are named; name it: -g GROUP"
+            f"one group is simulated, and {len(names):,} match; select one group with -g GROUP"
         )
     return names[0]

@@ -63,7 +63,7 @@ def pipe_watched() -> Iterator[None]:
     try:
         yield
     except BrokenPipeError as error:
-        raise ClosedPipeError("the reader of the output has gone") from error
+        raise ClosedPipeError("the reader of the output closed the pipe") from error
 
 
 def say(text: str = "", err: bool = False, end: str = "\n") -> None:

@@ -17,12 +17,11 @@ from rmqalloc.cli._sink import print_notes
 @option("group", "groups", multiple=True)
 @option("topic", "topics", multiple=True)
 @option("allow-partial")
-@option("out", more=" (JSON, or by suffix .yaml); standard output by default", default="-")
+@option("out", more=" (JSON, or YAML by the suffix .yaml). Default: standard output", default="-")
 def snapshot(
     live: Live, groups: tuple[str, ...], topics: tuple[str, ...], allow_partial: bool, out: str
 ) -> int:
-    """Read who owns what of a running cluster, through its name servers; nothing but reads is ever
-    sent.
+    """Read a running cluster into a snapshot file, through its name servers; nothing is written to the cluster.
 
     \b
     rmqalloc snapshot -n 10.0.0.1:9876 -g 'order-*' --out cluster.json

@@ -49,7 +49,7 @@ def strategy_known_option(command: Command) -> Command:
     return bundle("inputs", told, (_STRATEGY_KNOWN,), command)
 
 
-_STRATEGY_KNOWN = strategy_option(into="stated", more=", whatever the snapshot says")
+_STRATEGY_KNOWN = strategy_option(into="stated", more="; overrides the snapshot")
 
 
 def _inputs(
@@ -67,21 +67,22 @@ def _inputs(
     if files:
         history = next(filter(is_history, files), None)
         if history is not None:
-            raise click.UsageError(
-                f"{history} is a history, which holds many moments: give one with --at"
-            )
+            raise click.UsageError(f"{history} is a history: give a time with --at")
         if live.name_server is not None:
-            raise click.UsageError("-f is a file and -n a running cluster; give one of them")
+            raise click.UsageError(
+                "-f and -n are both given: read a file or a running cluster, not both"
+            )
         if is_given("context"):
             raise click.UsageError(
-                "-f is a file and --context is a running cluster; give one of them"
+                "-f and --context are both given: read a file or a running cluster, not both"
             )
         return chosen
     reached = live.reached()
     servers = reached.live.servers
     if not servers:
         raise click.UsageError(
-            "no snapshot is given: -f FILE is one, -n HOST:PORT or --context NAME takes one of a running cluster"
+            "no snapshot is given: give -f FILE, or -n HOST:PORT or --context NAME to read a "
+            "running cluster"
         )
     groups, topics = groups or reached.groups or ALL, topics or reached.topics or ALL
     return Inputs((servers,), groups, topics, allow_partial, reached.live, evidence=evidence)
@@ -91,13 +92,14 @@ def _past(inputs: Inputs, live: Live, moment: float) -> Inputs:
     """Return the inputs of a verb on a moment of a history."""
     if live.name_server is not None or is_given("context"):
         raise click.UsageError(
-            "--at is a moment of a history, -n and --context are a running cluster; give one of them"
+            "--at selects a time of a history and excludes -n and --context, which read a "
+            "running cluster"
         )
     if len(inputs.files) > 1:
-        raise click.UsageError("--at is a moment of one history: give -f HISTORY once")
+        raise click.UsageError("--at selects a time of one history: give -f HISTORY once")
     history = history_of(next(iter(inputs.files), None))
     if history is None:
-        raise click.UsageError("--at is a moment of a history: give -f HISTORY")
+        raise click.UsageError("--at selects a time of a history: give -f HISTORY")
     return replace(inputs, files=(history,), moment=moment)
 
 
@@ -119,7 +121,9 @@ def snapshot_options_beside(other: str, command: Command) -> Command:
             return _inputs(**given)
         for name, flag in _PARTS.items():
             if is_given(name):
-                raise click.UsageError(f"{flag} is for a snapshot: give -f FILE or -n HOST:PORT")
+                raise click.UsageError(
+                    f"{flag} applies to a snapshot: give -f FILE or -n HOST:PORT"
+                )
         return None
 
     takes = inspect.signature(_inputs).parameters
@@ -133,7 +137,7 @@ def files_option(more: str) -> Callable[[Command], Command]:
     return option(
         "file",
         "files",
-        more=f"{more}; repeats for outputs of tools, and a folder stands for its files",
+        more=f"{more}; repeat it for several outputs of tools, or give their folder",
         multiple=True,
         type=FileOrExample("snapshot"),
     )

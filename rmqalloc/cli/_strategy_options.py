@@ -59,7 +59,7 @@ class StrategyTexts(StrategyText):
         except Error as error:
             self.fail(str(error), param, ctx)
         if len(set(labels)) < len(labels):
-            self.fail(f"a strategy is there twice in {value!r}", param, ctx)
+            self.fail(f"a strategy is given twice in {value!r}", param, ctx)
         return [super(StrategyTexts, self).convert(label, param, ctx) for label in labels]
 
 

@@ -107,7 +107,7 @@ class TableOptions:
         except WhereError as error:
             raise click.UsageError(f"--where: {error}") from error
         if table.num_rows and not len(places):
-            print_notes([f"no row of {table.num_rows:,} meets --where"])
+            print_notes([f"no row of {table.num_rows:,} matches --where"])
         return places
 
 
@@ -132,7 +132,7 @@ def table_options(as_text: str) -> Callable[[Command], Command]:
         option("columns"),
         option(
             "output",
-            more="; wide is a table with all columns, nothing cut",
+            more="; wide is a table with all columns in full width",
             type=Choice(OUTPUTS),
             default="table",
             show_default=True,

@@ -12,41 +12,46 @@ import click
 
 from rmqalloc.cli._exit_codes import DIFFERENCE, DONE, FAILURE, GATE, PARTIAL
 
-_REFUSED = "failed, or a group is refused: its strategy is in doubt, or cannot be computed"
-_REQUIRED = "a group is left out because its strategy rests on less than --require asks for"
-_PARTIAL = "the snapshot is partial, or a group is left out because a fact is missing, and --allow-partial is not given"
-_WEAK = "a strategy rests on less than --require asks for"
-_SHOWN = "the snapshot is partial; what is known is shown, and --allow-partial ends with 0"
+_REFUSED = "failed, or a group is refused: its strategy is in doubt or cannot be computed"
+_REQUIRED = "a group is left out: its strategy has less evidence than --require demands"
+_PARTIAL = (
+    "the snapshot is partial, or a group is left out for lack of a fact, and "
+    "--allow-partial is not given"
+)
+_WEAK = "a strategy has less evidence than --require demands"
+_SHOWN = "the snapshot is partial; known facts are shown, and --allow-partial exits with 0"
 
 QUESTIONS: dict[str, dict[str, Mapping[int, str]]] = {
-    "What is?": {
+    "Current state": {
         "groups": {
-            DONE: "done, also where something is not known: the table says so",
+            DONE: "done; the table marks unknown values",
             GATE: _WEAK,
             PARTIAL: _SHOWN,
         },
         "show": {
-            DONE: "done, also where owners are not known: the table says so",
+            DONE: "done; the table marks unknown owners",
             GATE: _WEAK,
             PARTIAL: _SHOWN,
         },
         "explain": {FAILURE: _REFUSED, GATE: _REQUIRED, PARTIAL: _PARTIAL},
         "allocate": {},
         "snapshot": {
-            FAILURE: "failed: no name server answers, it knows no broker, or nothing could be read",
-            PARTIAL: "the snapshot lacks something; it is written anyway, and says what",
+            FAILURE: "failed: no name server answers, it lists no broker, or nothing could be read",
+            PARTIAL: "the snapshot is incomplete; it is written and lists what is missing",
         },
     },
-    "What if?": {
+    "Planned changes": {
         "plan": {
-            FAILURE: f"{_REFUSED}, or what the change leaves cannot be assigned",
-            DIFFERENCE: "a client gains or loses a queue, with --detailed-exitcode",
-            GATE: "a gate is not kept (--max-moved and others, --gates, --require), or --undo is refused",
+            FAILURE: f"{_REFUSED}, or queues cannot be assigned after the change",
+            DIFFERENCE: "with --detailed-exitcode: a client gains or loses a queue",
+            GATE: "a gate is not kept (such as --max-moved, --gates or --require), or --undo "
+            "is refused",
             PARTIAL: _PARTIAL,
         },
         "rollout": {
             FAILURE: _REFUSED,
-            GATE: "a gate is not kept (--max-moved-per-queue, --max-unowned and others, --require), or the change is refused",
+            GATE: "a gate is not kept (such as --max-moved-per-queue, --max-unowned or "
+            "--require), or the change is refused",
             PARTIAL: _PARTIAL,
         },
         "compare": {
@@ -58,35 +63,37 @@ QUESTIONS: dict[str, dict[str, Mapping[int, str]]] = {
         "simulate": {FAILURE: _REFUSED, PARTIAL: _PARTIAL},
         "bulk": {FAILURE: "failed, or more rows are bad than --max-bad-fraction allows"},
     },
-    "What went wrong?": {
+    "Faults and history": {
         "check": {
-            DONE: "nothing as grave as --fail-on was found",
-            DIFFERENCE: "something was found that is as grave as --fail-on, or graver",
-            GATE: "nothing was found, but a strategy rests on less than --require asks for",
-            PARTIAL: "nothing was found as far as is known, and --allow-unknown does not name all that is not known",
+            DONE: "no finding has the severity of --fail-on or higher",
+            DIFFERENCE: "a finding has the severity of --fail-on or higher",
+            GATE: "no finding, but a strategy has less evidence than --require demands",
+            PARTIAL: "no finding, but facts are unknown that --allow-unknown does not list",
         },
         "diff": {
-            FAILURE: "failed, or the owners of a group are not compared because its strategy is in doubt, or cannot "
-            "be computed",
-            DIFFERENCE: "there is a difference, with --detailed-exitcode",
+            FAILURE: "failed, or the owners of a group are not compared: its strategy is in "
+            "doubt or cannot be computed",
+            DIFFERENCE: "with --detailed-exitcode: there is a difference",
             PARTIAL: "a snapshot is partial, and --allow-partial is not given",
         },
         "history": {},
         "guard": {
-            DONE: "yes: the client may stop; with --after, it has left and its queues have new owners",
+            DONE: "yes: the client may stop; with --after, it has left and its queues have "
+            "new owners",
             FAILURE: "failed: no client matches --client, or the cluster or a file cannot be read",
-            GATE: "no: the previous change has not settled, or nobody would read some queues",
-            PARTIAL: "unknown: what decides is not known",
+            GATE: "no: the previous change has not settled, or some queues would have no reader",
+            PARTIAL: "unknown: a deciding fact is missing",
         },
         "verify": {
-            DONE: "all that can be recomputed was, and is equal; what cannot is named",
+            DONE: "every value that can be recomputed is equal; the remaining values are listed",
             FAILURE: "failed: a file cannot be read or would take too long",
-            DIFFERENCE: "the plan is rejected: not what follows from its inputs, or a gate not kept",
-            PARTIAL: "not verified: something, which is named, could not be recomputed",
+            DIFFERENCE: "the plan is rejected: it does not follow from its inputs, or a gate "
+            "is not kept",
+            PARTIAL: "not verified: some values, which are listed, could not be recomputed",
         },
         "doctor": {},
     },
-    "Clusters, files and pages": {
+    "Clusters, files and services": {
         "serve": {},
         "mcp": {},
         "context": {},

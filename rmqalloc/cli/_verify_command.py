@@ -14,19 +14,18 @@ from rmqalloc.cli._snapshot_input import files_option
 @click.command(cls=Verb)
 @click.argument("plan", metavar="PLAN")
 @files_option(
-    ": the snapshot that the plan was made from, whose inputs are compared with the "
-    "plan's; other inputs (--strategy, --group, --require, --rooms) are given as "
-    "`plan` had them"
+    ": the snapshot of the plan, to compare its inputs; give --strategy, --group, --require "
+    "and --rooms as given to `plan`"
 )
 @saved_plan_options
 def verify(plan: str, files: tuple[str, ...], given: SavedPlanOptions) -> int:
-    """Make a saved plan again from its inputs, and compare all of its file with that.
-
-    This finds files that were changed, not defects of the planner.
+    """Verify a saved plan: recompute it from its inputs and compare every value.
 
     \b
     rmqalloc verify plan.json
     rmqalloc verify plan.json -f cluster.json
+
+    This detects changed files, not defects of the planner.
     """
     import rmqalloc
 

@@ -59,15 +59,15 @@ def read_document(
     otherwise: str = "json",
     words: bool = False,
 ) -> Document:
-    """Read a file of YAML or JSON, as the end of its name says.
+    """Read a YAML or JSON file; the suffix selects the format.
 
     Parameters
     ----------
     path : path
     error : type of DocumentError
-        What to raise if it cannot be read as such.
+        Class of the error to raise if the file cannot be read.
     otherwise : {"json", "yaml"}
-        What a file with any other name holds.
+        Format of a file with any other suffix.
     words : bool
         As `parse`.
 
@@ -94,8 +94,7 @@ def parse(source: Source, form: str, words: bool = False) -> Document:
         Its ``error_class`` is what is raised.
     form : {"json", "yaml"}
     words : bool
-        In YAML, take numbers, true and false as the text that stands there: a password of digits
-        may begin with a zero.
+        In YAML, keep numbers, true and false as text: a password of digits may begin with a zero.
 
     Raises
     ------

@@ -16,17 +16,17 @@ Part = str | int
 
 
 class DocumentError(Error, ValueError):
-    """A document is not as it should be; the message names the place and what would be right.
+    """A document is wrong; the message names the place, the fault and the correct form.
 
     Attributes
     ----------
     what : str
-        What is wrong, and what would be right.
+        The fault, and the correct form.
     parts : tuple of str and int
-        Where in the data: keys and list positions from the outside inwards. One field may be given
-        as its name.
+        Place in the data: keys and list positions, outermost first. A single field may be given by
+        name.
     place : str
-        How the message names that; by default as `path_text` does.
+        Text of the place in the message; default: `path_text`.
     """
 
     def __init__(
@@ -69,8 +69,8 @@ class TextError(DocumentError):
 
 
 def key_given_twice(key: str, first_line: int | None = None) -> str:
-    """Return what to say of the second of two equal keys of a mapping; ``first_line`` is that of
-    the first, where it is known.
+    """Return the message for the second of two equal keys of a mapping; ``first_line`` is the line
+    of the first key, if known.
 
     Examples
     --------
@@ -82,12 +82,12 @@ def key_given_twice(key: str, first_line: int | None = None) -> str:
 
 
 def nested_too_deeply() -> str:
-    """Return what to say of data with more than `MAX_DEPTH` levels."""
+    """Return the message for data with more than `MAX_DEPTH` levels."""
     return f"is nested deeper than {MAX_DEPTH} levels"
 
 
 def too_many_digits(n_digits: int) -> str:
-    """Return what to say of a whole number that Python does not read."""
+    """Return the message for an integer with too many digits for Python."""
     return f"a whole number has at most {sys.get_int_max_str_digits()} digits, got {n_digits}"
 
 
@@ -107,7 +107,7 @@ def path_text(parts: Iterable[Part]) -> str:
 
 
 def known_names(given: str, names: Iterable[str]) -> str:
-    """Return names that would be right, and the one that was perhaps meant.
+    """Return the known names, and the name that was probably meant.
 
     Examples
     --------

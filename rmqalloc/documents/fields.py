@@ -1,4 +1,4 @@
-"""What a field of a document may hold: each kind reads a given value or says what would be right."""
+"""Kinds of fields of documents: each kind reads a value, or raises an error with the correct form."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rmqalloc.model import MAX_TEXT_BYTES, MOST_MEMBERS
 
 
 class FieldError(DocumentError):
-    """Data are not what their fields are declared to hold."""
+    """Data do not match the declaration of their fields."""
 
 
 class ScenarioError(FieldError):
@@ -225,7 +225,7 @@ class Milliseconds(int):
     """
 
     def to_data(self) -> str:
-        """Return the time as a script says it."""
+        """Return the time as text of a script."""
         return f"{int(self)}ms" if self % 1_000 else f"{self // 1_000}s"
 
 

@@ -74,7 +74,7 @@ def check_made(made: int) -> None:
     """Raise `TextError` if text whose data take that much memory, by `made_of_json`, is not read."""
     if made > most_made():
         raise TextError(
-            f"holds more values than {most_made() >> 20} MiB of memory have room for; give less at once"
+            f"contains more values than {most_made() >> 20} MiB of memory have room for; give a smaller file"
         )
 
 
@@ -300,4 +300,4 @@ def _number_fault(token: str) -> str | None:
 
 
 def _no_number_of_json(token: str) -> str:
-    return f"{token[:40]} is not a number that JSON has"
+    return f"{token[:40]} is not a JSON number"

@@ -1,4 +1,4 @@
-"""When Python searches for garbage: not while one call makes millions of objects."""
+"""Pause garbage collection while one call creates millions of objects."""
 
 from __future__ import annotations
 

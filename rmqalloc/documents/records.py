@@ -410,7 +410,7 @@ class Checked:
 
     @classmethod
     def of(cls, data: Any) -> Any:
-        """Make one from plain data; a null counts as left out, for so tables say it."""
+        """Build a record from plain data; null means absent, as in tables."""
         if not isinstance(data, Mapping):
             raise ScenarioError(f"must be a mapping, got {shown(data)}")
         given = {name: value for name, value in data.items() if value is not None}
@@ -421,7 +421,7 @@ class Checked:
         return cls(**given)
 
     def to_data(self) -> dict[str, Any]:
-        """Return plain data that `of` makes the same from; what was left out is left out."""
+        """Return plain data from which `of` builds an equal record; absent fields stay absent."""
         values = {one.name: getattr(self, one.name) for one in fields(self)}
         left_out = {one.name: one.default for one in fields(self) if not is_needed(one)}
         return {

@@ -28,7 +28,7 @@ class Source:
         As it was given; ``-`` is standard input.
     data : bytes
     error_class : type of DocumentError
-        What an error in it is.
+        Class of errors in this content.
     """
 
     path: str
@@ -79,7 +79,7 @@ def read_source(
     ----------
     path : path
     error : type of DocumentError
-        What an error in it is.
+        Class of errors in this content.
     packed : bool
         It is packed by gzip; no more of it is unpacked at any time than is read of a plain file.
 
@@ -100,7 +100,7 @@ def read_source(
     if packed and len(data) <= most:
         source = Source(source.path, _unpacked(source, most), error)
     if len(source.data) > most:
-        raise error(f"{source.name} has more than {most >> 20} MiB; give fewer groups at once")
+        raise error(f"{source.name} has more than {most >> 20} MiB; give fewer groups")
     return source
 
 
@@ -114,11 +114,11 @@ def _unpacked(source: Source, most: int) -> bytes:
             left -= len(pieces[-1])
             if not part.eof and left:
                 raise source.error_class(
-                    f"{source.name} is cut: it ends in the middle of what gzip packed"
+                    f"{source.name} is truncated: it ends inside of its gzip data"
                 )
             rest = part.unused_data.lstrip(b"\0")  # zeros may fill the last block of a tape
     except zlib.error as error:
         raise source.error_class(
-            f"{source.name} is not packed by gzip, or damaged: {error}"
+            f"{source.name} is not gzip data, or is damaged: {error}"
         ) from None
     return b"".join(pieces)

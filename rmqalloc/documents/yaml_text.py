@@ -197,7 +197,7 @@ def _measure(data: Any, known: dict[int, tuple[int, int]], depth: int = 0) -> tu
     """
     if not isinstance(data, (dict, list)):
         if isinstance(data, float) and not math.isfinite(data):
-            raise TextError(f"{data} is not a number that YAML is read to have")
+            raise TextError(f"{data} is not a finite number, and JSON has no others")
         return 1, 0
     if id(data) not in known:
         if depth >= MAX_DEPTH:
@@ -326,14 +326,14 @@ def _word(kind: str) -> Any:
         except ValueError:  # more digits than Python reads
             raise _at(node, too_many_digits(len(text.lstrip("+-")))) from None
         if kind == "float" and math.isinf(value):
-            raise _at(node, f"{_shown(node)} is not a number that JSON has")
+            raise _at(node, f"{_shown(node)} is not a JSON number")
         return value
 
     return construct
 
 
 def _unknown(_loader: Any, node: Any) -> Any:
-    raise _at(node, f"tag {shortened(node.tag, 80)!r} is not known; leave it out")
+    raise _at(node, f"tag {shortened(node.tag, 80)!r} is not supported; remove it")
 
 
 _VALUES: dict[str, Any] = {

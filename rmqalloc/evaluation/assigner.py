@@ -1,6 +1,4 @@
-"""Owners of fleets whose units have strategies of their own, with the hashes of what many scenarios
-share kept.
-"""
+"""Owners of fleets with a strategy per unit; hashes that scenarios share are cached."""
 
 from __future__ import annotations
 

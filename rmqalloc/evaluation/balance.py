@@ -1,4 +1,4 @@
-"""How even an allocation is: the figures of every unit of a fleet, read from its owners vector in
+"""Balance of an allocation: figures of every unit of a fleet, computed from its owners vector in
 one pass.
 """
 
@@ -27,10 +27,9 @@ class Balance(NamedTuple):
     min_load, max_load : int32
         Fewest and most queues owned by one client; both 0 in a unit without clients.
     skew : float64
-        ``max_load`` over the mean load, where the mean is ``n_queues / n_clients``: 1.0 is
-        perfectly even, and with fewer queues than clients even the best allocation has ``n_clients
-        / n_queues``. It is 0.0, never NaN or infinite, wherever nothing is owned: no queues, no
-        clients, or every queue unowned.
+        ``max_load`` over the mean load, where the mean is ``n_queues / n_clients``: 1.0 is a
+        perfect balance; with fewer queues than clients, the best possible value is ``n_clients /
+        n_queues``. It is 0.0, never NaN or infinite, if no queue is owned.
     """
 
     n_queues: NDArray[np.int32]
@@ -117,6 +116,6 @@ def checked_owners(fleet: Fleet, owners: NDArray[np.int32]) -> NDArray[np.int32]
             unit = int(filled[bad[0]])
             raise ArgumentError(
                 f"owners names client {int(greatest[bad[0]])} in unit {unit}, which has {int(fleet.n_clients[unit])} "
-                f"clients: a position below that, or -1 for nobody, is needed"
+                f"clients: a position below that, or -1 for an unowned queue, is required"
             )
     return owners

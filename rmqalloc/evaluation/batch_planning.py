@@ -58,23 +58,23 @@ MAX_QUEUES_PER_BATCH = MAX_OF_ROW
 
 @dataclass(frozen=True)
 class PlanSpec:
-    """What to plan. It holds plain data and travels by pickle.
+    """A specification of a plan: plain data, which can be pickled.
 
     Attributes
     ----------
     strategy : str
-        Strategy of the rows that do not name one, as `rmqalloc.strategy`; its parameters may stand
-        behind it, as in ``CANARY(share=0.05)``, and are then put into ``params``.
+        Strategy of the rows that do not name one, as `rmqalloc.strategy`; parameters may follow, as
+        in ``CANARY(share=0.05)``, and are moved to ``params``.
     params : mapping
         Its parameters.
     scenarios : tuple of Scenario
-        What to try; also as `rmqalloc.scenarios.scenarios_of` takes them.
+        Scenarios, also in the form of `rmqalloc.scenarios.scenarios_of`.
     output : {"metrics", "owners", "best"}
-        A row for the state before any change and one for every scenario of every unit; the same
-        with its owners; or one row for every unit, that of its best scenario.
+        Per unit: a row for the present state and for every scenario; the same with owners; or only
+        the row of the best scenario.
     best_by : tuple of str
-        What the best scenario has least of, the most important first; columns of the plan. Of
-        equals the first is best.
+        Columns of the plan that the best scenario minimises, most important first. Of equal
+        scenarios, the first is best.
 
     Raises
     ------
@@ -151,10 +151,10 @@ def plan_batch(batch: pa.RecordBatch, spec: PlanSpec, carry: Sequence[str] = ())
         (integer); null means the spec's. And ``unit_err_msg`` (string): why the row could not be
         made, null if it could, see `spark_udfs.joins.units`. Other columns are not read.
     spec : PlanSpec
-        What to plan.
+        Specification of the plan.
     carry : sequence of str
-        Columns of the batch, of any type, to put behind those of the plan; their values stand in
-        every row of their unit.
+        Columns of the batch, of any type, to append to the plan; every row of a unit has the unit's
+        values.
 
     Returns
     -------
@@ -166,31 +166,30 @@ def plan_batch(batch: pa.RecordBatch, spec: PlanSpec, carry: Sequence[str] = ())
         and what it moves (`Movement`), ``mean_load`` is queues over clients (0.0 without clients),
         ``cross_room`` is null where the table has no machine rooms, ``owners[i]`` belongs to the
         ``i``-th of the *sorted* queues after and is a position in the *sorted* client list after,
-        -1 for nobody.
+        -1 for an unowned queue.
 
-        ``err_code`` is an `ErrCode`, 0 in a good row. In a bad one ``err_msg`` says what is wrong,
-        and everything but the names is null. A text that is not UTF-8, which Parquet files and
+        ``err_code`` is an `ErrCode`, 0 in a good row. In a bad row, ``err_msg`` states the fault,
+        and every column except the names is null. A text that is not UTF-8, which Parquet files and
         Arrow columns can hold, makes its row bad; names are put out as UTF-8, with ``\\xNN`` for
-        every byte that is none. That a scenario leaves a unit without clients or queues is an
-        outcome, not an error.
+        every byte that is none. A unit without clients or queues after a scenario is a result, not
+        an error.
 
         A unit that cannot be assigned before any change (no clients, no queues, a strategy that is
-        not known or refuses it) is bad in the row "current", and in those of scenarios that leave
-        it so. Before a scenario that cures it nobody owns its queues, so those of both states that
-        get an owner have moved. What the table itself has wrong (a null, a queue that is there
-        twice, a unit that is too large) no scenario cures.
+        not known or refuses it) is bad in the row "current", and in the rows of scenarios that do
+        not repair it. If a scenario repairs the unit, its queues are unowned before, so every queue
+        that gets an owner has moved. Faults of the table (a null, a repeated queue, a unit that is
+        too large) cannot be repaired by a scenario.
 
     Raises
     ------
     TypeError
-        A column is missing or of the wrong type, or a scenario needs one that is not there: that is
-        an error of the table, not of a row.
+        A column is missing or has the wrong type; this is an error of the table, not of a row.
     ValueError
         The output is "owners", and more may have to be put out than one column of lists holds, or
-        names or columns to carry repeat too often for one batch; `plan_stream` cuts. Or a column to
-        carry has the name of one of the plan.
+        names or columns to carry repeat too often for one batch; use `plan_stream`. Or a column to
+        carry has the name of a column of the plan.
     KeyError
-        A column to carry is not there.
+        A column to carry does not exist.
 
     Examples
     --------
@@ -210,7 +209,7 @@ def plan_batch(batch: pa.RecordBatch, spec: PlanSpec, carry: Sequence[str] = ())
     if len(made) > 1:
         what = "columns to carry" if carry else "names"
         raise ArgumentError(
-            f"the {what} repeat too often for one batch: use plan_stream, which cuts a batch in pieces"
+            f"the {what} repeat too often for one batch: use plan_stream, which divides a batch"
         )
     return made[0]
 
@@ -230,7 +229,7 @@ def plan_stream(
     batches : iterable of pyarrow.RecordBatch
         As `plan_batch`.
     spec : PlanSpec
-        What to plan.
+        Specification of the plan.
     max_queues : int
         Queues of a piece at most, those of all its rows together if owners are put out. A row that
         may have more in any scenario is bad.

@@ -82,7 +82,7 @@ class Sizes(NamedTuple):
         if n > MAX_OWNERS:
             raise ArgumentError(
                 f"the units may have {n} queues in all scenarios together; {_IN_A_COLUMN}: "
-                "use plan_stream, which cuts a batch in pieces"
+                "use plan_stream, which divides a batch"
             )
 
     def pieces(

@@ -16,7 +16,7 @@ MAX_CARRIED_BYTES = 1 << 26
 
 
 def check_carried(carry: Collection[str], planned: pa.Schema) -> None:
-    """Refuse to carry columns that would have the name of one of the plan.
+    """Raise an error if a column to carry has the name of a column of the plan.
 
     Examples
     --------

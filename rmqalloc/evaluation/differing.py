@@ -1,4 +1,4 @@
-"""Queues whose reported owners are not the computed ones, group by group.
+"""Queues whose reported owners differ from the computed owners, by group.
 
 Most groups own what one strategy gives them, and what they report says so already, see
 `OwnedAsComputed`. Only of the others are the views divided and compared queue by queue.
@@ -57,7 +57,7 @@ def differing_queues(known: Known) -> dict[str, int | None]:
 
 
 def evidence_known(known: Known) -> Evidence:
-    """Return what the groups of a snapshot rest on, asked once of each snapshot.
+    """Return the evidence of the groups of a snapshot, computed once per snapshot.
 
     Examples
     --------

@@ -118,7 +118,9 @@ class EvaluatedUnits:
 
     @lazy_property
     def owners(self) -> Owners:
-        """Owners of all queues of ``fleet`` as positions in its client lists, -1 for nobody."""
+        """Owners of all queues of ``fleet`` as positions in its client lists, -1 for an unowned
+        queue.
+        """
         if not self.layers:
             return np.full(int(self.fleet.queue_offsets[-1]), -1, np.int32)
         starts, begin = np.empty(self.rows.size, np.int64), 0

@@ -67,22 +67,21 @@ def expand_owners(batch: pa.RecordBatch, spec: PlanSpec) -> pa.RecordBatch:
     batch : pyarrow.RecordBatch
         As `rmqalloc.evaluation.plan_batch`; the names never leave it, so nothing has to be joined.
     spec : PlanSpec
-        What to plan; its output is ignored.
+        Specification of the plan; its output is ignored.
 
     Returns
     -------
     pyarrow.RecordBatch
         Schema `OWNED_SCHEMA`, one row per queue: units in the order of the batch, in a unit
         "current" and then the scenarios, in those the queues in Java's order. ``client_id`` is null
-        where nobody owns the queue. Where a unit is bad it has one row, with what is wrong with it
-        and without a queue.
+        for an unowned queue. A bad unit has one row with its error and without a queue.
 
     Raises
     ------
     TypeError
         As `rmqalloc.evaluation.plan_batch`.
     ValueError
-        The names repeat too often for one batch; `expand_stream` cuts.
+        The names repeat too often for one batch; use `expand_stream`.
 
     Examples
     --------
@@ -125,7 +124,7 @@ def client_load(batch: pa.RecordBatch, spec: PlanSpec) -> pa.RecordBatch:
     batch : pyarrow.RecordBatch
         As `rmqalloc.evaluation.plan_batch`; bad rows count nothing.
     spec : PlanSpec
-        What to plan; its output is ignored.
+        Specification of the plan; its output is ignored.
 
     Returns
     -------
@@ -139,7 +138,7 @@ def client_load(batch: pa.RecordBatch, spec: PlanSpec) -> pa.RecordBatch:
     TypeError
         As `rmqalloc.evaluation.plan_batch`.
     ValueError
-        The names repeat too often for one batch; `load_stream` cuts.
+        The names repeat too often for one batch; use `load_stream`.
     """
     made = list(_loaded(batch, spec, too_large_rows(batch, spec), MAX_TEXT_OF_COLUMN))
     return _only(made, "load_stream")
@@ -163,7 +162,7 @@ def _only(made: list[Any], stream: str) -> Any:
     """Return the one batch that was made."""
     if len(made) > 1:
         raise ArgumentError(
-            f"the names repeat too often for one batch: use {stream}, which cuts a batch in pieces"
+            f"the names repeat too often for one batch: use {stream}, which divides a batch"
         )
     return made[0]
 
@@ -176,7 +175,7 @@ def sum_loads(parts: Iterable[pa.RecordBatch], by: str = "client_id") -> pa.Tabl
     parts : iterable of pyarrow.RecordBatch
         Of schema `LOAD_SCHEMA`.
     by : {"client_id", "host"}
-        Whether every client is a row, or all clients of a host together.
+        A row per client, or per host.
 
     Returns
     -------
@@ -187,7 +186,7 @@ def sum_loads(parts: Iterable[pa.RecordBatch], by: str = "client_id") -> pa.Tabl
     Raises
     ------
     ValueError
-        ``by`` is something else.
+        ``by`` has a different value.
 
     Examples
     --------

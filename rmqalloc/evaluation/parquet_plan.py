@@ -48,7 +48,7 @@ def plan_files(
         Directory for the result, ``part-*.parquet`` of schema ``spec.schema``; the rows follow
         those of ``source``. An earlier result is replaced when the new one is complete.
     spec : PlanSpec
-        What to plan.
+        Specification of the plan.
     threads : int, optional
         Threads to work on; by default one per processor this process may use.
     on_progress : callable, optional

@@ -286,7 +286,9 @@ def _no_file(found: TreeEntry, shown: str, unread: Sequence[str]) -> str:
     if not found.is_directory and found.n_bytes:
         return "is hidden by its name, so it is not read; rename it"
     advice = (
-        f"; directories in it are not read: give one, such as {shown}/{unread[0]}" if unread else ""
+        f"; its subdirectories are not read: give a subdirectory, such as {shown}/{unread[0]}"
+        if unread
+        else ""
     )
     return f"holds no Parquet file{advice}"
 
@@ -360,7 +362,7 @@ def _with_value(partition: Partition, name: str, path: str) -> Partition:
             f"{path} lacks a {'value' if column else 'name'}: a directory of a column is name=value"
         )
     if _decoded(column).lower() in {above.lower() for above, _ in partition}:
-        raise ArgumentError(f"{path} lies in another directory of {column}=: keep one")
+        raise ArgumentError(f"{path} lies in another directory of {column}=: keep one of them")
     return (*partition, (_decoded(column), None if value == _NO_VALUE else _decoded(value)))
 
 
@@ -583,10 +585,10 @@ def refuse_table(shown: str, mark: str, kind: str) -> None:
     >>> refuse_table("fleet", "_delta_log", "Delta")
     Traceback (most recent call last):
         ...
-    rmqalloc.errors.ArgumentError: fleet is a table of Delta or a part of one, for it holds _delta_log. Its files may ...
+    rmqalloc.errors.ArgumentError: fleet is a table of Delta or a part of it: it contains _delta_log. Its files may ...
     """
     raise ArgumentError(
-        f"{shown} is a table of {kind} or a part of one, for it holds {mark}. Its files may hold rows that the table has no "
+        f"{shown} is a table of {kind} or a part of it: it contains {mark}. Its files may hold rows that the table has no "
         f"more: read the table, with --spark --format {kind.lower()}, with --spark --table NAME, or by an engine that knows "
         f"{kind}"
     )

@@ -153,8 +153,8 @@ class _QueueRows:
         compact = not _has(table, "queues")
         if not compact and _has(table, "brokers"):
             raise ArgumentTypeError(
-                "the table has both queues and brokers, which say the same in two ways; drop one of them: brokers, if the "
-                "queues are listed one by one, queues, if they are 0 to read_queue_nums - 1 of each broker"
+                "the table has a column queues and a column brokers; drop one of them: brokers if "
+                "the queues are listed, queues if they are 0 to read_queue_nums - 1 of each broker"
             )
         name, number_name = ("brokers", "read_queue_nums") if compact else ("queues", "queue_id")
         if not _has(table, name):

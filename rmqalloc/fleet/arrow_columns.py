@@ -89,7 +89,7 @@ class Column:
         return moved[0] if len(moved) == 1 else np.concatenate([_NOWHERE, *moved])
 
     def shown(self, place: int) -> str:
-        """Return the bytes of one text of the column, for a message."""
+        """Return the bytes of a text of the column, for a message."""
         return shown_bytes(pa.chunked_array(self.arrays, self.arrays[0].type)[place])
 
     def _text_of(self, array: pa.Array) -> Strings:

@@ -1,10 +1,8 @@
-"""Columns that are made by hand, checked where they are made; what the product makes itself comes
-in by `unchecked`.
+"""Checks of columns that callers construct; rmqalloc itself uses `unchecked`.
 
-A kernel follows offsets and row numbers wherever these lead, so whoever can make a column could
-read memory that is not his. The constructors of `Strings`, `QueueLists`, `ClientLists` and `Fleet`
-therefore check what each was given, and take what the others have checked. The readers, sorters and
-scenarios of the product, which count what they write, pay nothing.
+A kernel trusts offsets and row numbers, so a wrong column could read foreign memory. The
+constructors of `Strings`, `QueueLists`, `ClientLists` and `Fleet` therefore check their arguments.
+Readers, sorters and scenarios of rmqalloc produce correct columns and skip the checks.
 """
 
 from __future__ import annotations
@@ -22,8 +20,8 @@ Columns = TypeVar("Columns")
 
 
 def unchecked(kind: type[Columns], **columns: Any) -> Columns:
-    """Return an instance of a kind of columns, whose constructor is not asked: for the product's
-    own rooms.
+    """Return an instance of a kind of columns, whose constructor is not asked: for callers inside
+    rmqalloc.
     """
     made = object.__new__(kind)
     made.__dict__.update(columns)
@@ -31,16 +29,14 @@ def unchecked(kind: type[Columns], **columns: Any) -> Columns:
 
 
 def replaced(columns: Columns, **others: Any) -> Columns:
-    """`dataclasses.replace` by columns that need no check: for the product's own rooms."""
+    """`dataclasses.replace` by columns that need no check: for callers inside rmqalloc."""
     kept = columns.__dict__
     fields = {name: kept[name] for name in type(columns).__dataclass_fields__ if name in kept}  # type: ignore[attr-defined]
     return unchecked(type(columns), **(fields | others))
 
 
 def check_offsets(offsets: Offsets, size: int, name: str) -> None:
-    """Refuse offsets that run backwards or past the values, which would read memory that is not
-    theirs.
-    """
+    """Raise an error if offsets decrease or exceed the values; they would read foreign memory."""
     misfit = np.zeros(1, np.uint8)
     ragged.find_misfit(offsets, size, misfit)
     if misfit[0]:
@@ -54,7 +50,7 @@ def check_offsets(offsets: Offsets, size: int, name: str) -> None:
 
 
 def check_dtype(array: Any, kind: type[np.generic], name: str) -> None:
-    """Refuse what is no numpy array of a type."""
+    """Raise an error unless a value is a numpy array of a type."""
     if not isinstance(array, np.ndarray) or array.dtype != kind:
         what = getattr(array, "dtype", type(array).__name__)
         raise ArgumentTypeError(f"{name} must be a numpy array of {kind.__name__}, got {what}")
@@ -98,7 +94,7 @@ def check_text(values: Any, offsets: Any) -> None:
     check_vector(offsets, np.int64, "offsets")
     if not values.size or not offsets.size:
         raise ArgumentError(
-            "values must have a byte and offsets an entry at least, even where there is no text"
+            "values must have at least one byte and offsets at least one entry, even without any text"
         )
     if not 0 <= int(offsets[0]) <= values.size:
         raise ArgumentError(f"offsets must begin within the {values.size} values, got {offsets[0]}")
@@ -113,13 +109,13 @@ def check_text(values: Any, offsets: Any) -> None:
     starts = offsets[:-1][offsets[1:] > offsets[:-1]]
     if ((values[starts] & 0xC0) == 0x80).any():
         raise ArgumentError(
-            "a string begins in the middle of a character; offsets must stand between characters"
+            "a string begins inside of a character; offsets must lie between characters"
         )
 
 
 def check_kind(given: Any, kind: type, name: str) -> None:
-    """Refuse what is no such column."""
+    """Raise an error unless a value is a column of this kind."""
     if not isinstance(given, kind):
         raise ArgumentTypeError(
-            f"{name} must be {kind.__name__}, got {type(given).__name__}; make fleets by from_groups or from_arrow"
+            f"{name} must be {kind.__name__}, got {type(given).__name__}; build fleets with from_groups or from_arrow"
         )

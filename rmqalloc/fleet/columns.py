@@ -1,4 +1,4 @@
-"""Ragged columns: text and lists laid end to end, with offsets that say where each begins."""
+"""Ragged columns: concatenated text and lists, with the offset of each."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ _FEW_NUMBERS = 256
 class Strings:
     """A column of text.
 
-    An index, `to_list` and `take` check what they are given; the other methods trust it, for the
-    product's own rooms.
+    Indexing, `to_list` and `take` check their arguments; the remaining methods do not, for callers
+    inside rmqalloc.
 
     Examples
     --------
@@ -63,7 +63,7 @@ class Strings:
 
     @classmethod
     def of_bytes(cls, values: Bytes, offsets: Offsets) -> Strings:
-        """Return the same, of what needs no check: for the product's own rooms."""
+        """Return the same without checks, for callers inside rmqalloc."""
         return unchecked(cls, values=values, offsets=offsets)
 
     @classmethod
@@ -104,11 +104,11 @@ class Strings:
         return [self._text(i) for i in range(*slice(start, stop).indices(len(self)))]
 
     def take(self, rows: NDArray[Any] | Sequence[int] | slice) -> Strings:
-        """Return strings at the given rows, in that order; see `positions` for what may be given."""
+        """Return strings at the given rows, in that order; see `positions` for accepted values."""
         return self.take_unchecked(positions(rows, len(self), "string"))
 
     def take_unchecked(self, rows: NDArray[Any]) -> Strings:
-        """`take` of rows that need no check: 0 to ``len(self) - 1``, for the product's own rooms."""
+        """`take` of rows that need no check: 0 to ``len(self) - 1``, for callers inside rmqalloc."""
         rows = np.ascontiguousarray(rows, np.int64)
         offsets = np.empty(rows.size + 1, np.int64)
         strings.measure(self.offsets, rows, offsets)

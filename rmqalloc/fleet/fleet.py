@@ -40,16 +40,16 @@ if TYPE_CHECKING:
 class Fleet(Tabular):
     """Many *units*, a unit being one consumer group on one topic.
 
-    Client lists and queue lists are stored once and a unit names one of each, so that a topic read
-    by ten thousand groups and a group of fifty topics are each kept, sorted and hashed once. Make
-    one with `from_groups` or `from_arrow`; the constructor takes columns, and raises TypeError or
-    ValueError where these do not fit each other.
+    Client lists and queue lists are stored once, and a unit refers to one of each. So a topic read
+    by ten thousand groups, or a group of fifty topics, is stored, sorted and hashed once. Build a
+    fleet with `from_groups` or `from_arrow`; the constructor takes columns, and raises TypeError or
+    ValueError if they do not fit together.
 
     Attributes
     ----------
     consumer_groups : Strings, n_units rows
     topics, brokers, rooms : Strings
-        Tables that units and routes point into.
+        Tables that units and routes refer to.
     unit_topic, unit_queue_list, unit_client_list : ndarray of int32, shape (n_units,)
     queue_lists : QueueLists
     client_lists : ClientLists
@@ -119,7 +119,7 @@ class Fleet(Tabular):
             ``queues`` holds queues in any form that `rmqalloc.model.queue_fields` takes, or pairs
             ``(broker_name, queue_id)`` that take the unit's topic; ``client_ids`` holds strings.
         on_error : {"raise", "report"}
-            Whether a malformed unit is an error, or is kept without queues or clients and listed in
+            Raise an error for a malformed unit, or keep it without queues or clients and list it in
             ``errors``.
 
         Raises
@@ -148,7 +148,7 @@ class Fleet(Tabular):
             ``broker_rooms``: lists of string beside the clients and beside the queues or brokers.
             Any string type; a unit with a text that is not UTF-8 is malformed.
         on_error : {"raise", "report"}
-            Whether a malformed unit is an error, or is kept without queues or clients and listed in
+            Raise an error for a malformed unit, or keep it without queues or clients and list it in
             ``errors``.
 
         Raises
@@ -254,13 +254,13 @@ class Fleet(Tabular):
 
     @lazy_property
     def queue_offsets(self) -> Offsets:
-        """Where each unit's queues begin in an owners vector, int64, shape (n_units + 1,)."""
+        """Start of each unit's queues in an owners vector, int64, shape (n_units + 1,)."""
         return offsets_of(self.n_queues)
 
     @lazy_property
     def client_offsets(self) -> Offsets:
-        """Where each unit's clients begin when all are laid end to end, int64, shape (n_units +
-        1,).
+        """Start of each unit's clients in the concatenation of all client lists, int64, shape
+        (n_units + 1,).
         """
         return offsets_of(self.n_clients)
 
@@ -276,17 +276,15 @@ class Fleet(Tabular):
 
     @lazy_property
     def extent(self) -> tuple[int, int]:
-        """Client slots and queues, those of the lists or those of the units, whichever are more."""
+        """Number of client slots and queues, in the lists or in the units, whichever is larger."""
         n_slots = max(int(self.client_lists.offsets[-1]), int(self.client_offsets[-1]))
         return n_slots, max(int(self.queue_lists.offsets[-1]), int(self.queue_offsets[-1]))
 
     @lazy_property
     def is_sparse(self) -> bool:
-        """Whether the units need less than half of the lists there are, as a few do that were
-        selected: see `own_lists`.
+        """True if the units use less than half of the lists, as after a selection: see `own_lists`.
 
-        A list of many units counts as many times: what is done for each of them is work enough to
-        go with it.
+        A list counts once for every unit that uses it.
         """
         n_slots, n_queues = int(self.client_lists.offsets[-1]), int(self.queue_lists.offsets[-1])
         return (
@@ -300,16 +298,16 @@ class Fleet(Tabular):
 
     @lazy_property
     def is_regular(self) -> bool:
-        """No client id of any list repeats or is empty."""
+        """True if no client id of any list is repeated or empty."""
         return not self.client_lists.irregular.any()
 
     @lazy_property
     def irregular(self) -> IrregularUnits:
-        """Units of which a client id repeats or is empty."""
+        """Units with a repeated or empty client id."""
         return IrregularUnits.of(self.client_lists, self.unit_client_list)
 
     def irregular_alone(self) -> Fleet:
-        """Return a fleet of the irregular units, with their lists alone."""
+        """Return a fleet of only the irregular units and their lists."""
         odd = self.irregular
         rows, unit_queue_list = np.unique(self.unit_queue_list[odd.units], return_inverse=True)
         return replaced(
@@ -321,7 +319,7 @@ class Fleet(Tabular):
         )
 
     def shares_memory(self, array: NDArray[Any]) -> bool:
-        """Does an array overlap any that this fleet holds, or that it has computed and keeps?"""
+        """Return True if an array shares memory with an array of this fleet."""
         if not isinstance(array, np.ndarray):
             raise ArgumentTypeError(f"array must be a numpy array, got {type(array).__name__}")
         # An array that was found apart stays so while it lives: whatever the fleet computes later
@@ -387,18 +385,18 @@ class Fleet(Tabular):
         return ranges(self.queue_starts, self.n_queues)
 
     def select(self, units: NDArray[Any] | Sequence[int] | slice) -> Fleet:
-        """Return the given units alone, over the same lists.
+        """Return a fleet of only the given units, over the same lists.
 
         Parameters
         ----------
         units : array or sequence of int, mask of bool, or slice
-            Whatever NumPy takes as one index of a vector of ``n_units``; units may repeat.
+            Any NumPy index of a vector of ``n_units`` entries; units may repeat.
 
         Raises
         ------
         IndexError
-            A unit is out of bounds, a mask is not of ``n_units``, or it is no index of several
-            units.
+            A unit is out of bounds, a mask does not have ``n_units`` entries, or the index is a
+            scalar.
 
         Examples
         --------
@@ -409,7 +407,7 @@ class Fleet(Tabular):
         return units_alone(self, positions(units, self.n_units, "unit"))
 
     def own_lists(self) -> Fleet:
-        """Return the same units over the lists that they name alone."""
+        """Return the same units over only the lists that they use."""
         client_rows, unit_client_list = np.unique(self.unit_client_list, return_inverse=True)
         queue_rows, unit_queue_list = np.unique(self.unit_queue_list, return_inverse=True)
         return replaced(
@@ -421,20 +419,21 @@ class Fleet(Tabular):
         )
 
     def sorted(self) -> Fleet:
-        """Return the same fleet in Java's order: queues by topic, broker name and id, clients by
-        id.
+        """Return the same fleet in Java's sort order: queues by topic, broker name and id, clients
+        by id.
 
         Notes
         -----
-        ``MessageQueue.compareTo`` and ``String.compareTo``: text by UTF-16 code units, ids as signed integers. Stable, so
-        equal queues and equal ids keep their order. Lists already in order are not copied.
+        ``MessageQueue.compareTo`` and ``String.compareTo``: text by UTF-16 code units, ids as
+        signed integers. Stable, so equal queues and equal ids keep their order. Lists already in
+        order are not copied.
         """
         queue_lists = self.queue_lists.sorted(self.topics, self.brokers)
         return with_lists(self, queue_lists, self.client_lists.sorted())
 
 
 def with_lists(fleet: Fleet, queue_lists: QueueLists, client_lists: ClientLists) -> Fleet:
-    """Return the same units over other lists of the same lengths, which need not be counted again."""
+    """Return the same units over different lists of the same lengths."""
     counts = ("n_queues", "n_clients", "queue_offsets", "client_offsets")
     known = {name: fleet.__dict__[name] for name in counts if name in fleet.__dict__}
     return replaced(fleet, queue_lists=queue_lists, client_lists=client_lists, **known)
@@ -451,8 +450,8 @@ def listed_queues(fleet: Fleet) -> list[MessageQueue]:
 
 
 def units_alone(fleet: Fleet, units: NDArray[Any]) -> Fleet:
-    """`Fleet.select` of units that need no check: positions from 0 to ``n_units - 1``, for the
-    product's own rooms.
+    """`Fleet.select` without checks, for callers inside rmqalloc: positions from 0 to ``n_units -
+    1``.
     """
     return replaced(
         fleet,
@@ -468,10 +467,10 @@ def units_alone(fleet: Fleet, units: NDArray[Any]) -> Fleet:
 
 
 class HeldMemory:
-    """The memory of every array that an object holds or has computed and keeps, as it is now.
+    """The memory of every array that an object currently holds.
 
-    Attributes of what it looks at are only ever added, never replaced, so as long as there are as
-    many, they are the same.
+    Attributes of the object are only added, never replaced, so an equal number of attributes means
+    equal attributes.
 
     Examples
     --------
@@ -511,11 +510,11 @@ class HeldMemory:
         self._longest = max((end - start for start, end, _ in bounds), default=0)
 
     def is_current(self, holder: object) -> bool:
-        """Return whether nothing was added to the holder since."""
+        """Return True if no attribute was added to the holder since."""
         return len(vars(holder)) + sum(map(len, self._inner)) == self._n
 
     def overlaps(self, array: NDArray[Any]) -> bool:
-        """Does an array share memory with any of these?"""
+        """Return True if an array shares memory with any of these arrays."""
         if not array.size:
             return False
         start, end = _bounds(array)

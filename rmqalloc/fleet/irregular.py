@@ -1,4 +1,4 @@
-"""The units whose client lists repeat an id or hold an empty one: they alone pay for it."""
+"""Units whose client lists have a repeated or empty id; only these units take the slower path."""
 
 from __future__ import annotations
 
@@ -35,22 +35,20 @@ class IrregularUnits:
 
     @lazy_property
     def holder(self) -> Index:
-        """Per slot, the first place of its client id in its list; -1 where the id is empty, so that
-        nobody can ask by it.
-        """
+        """Per slot, the first position of its client id in its list; -1 for an empty id."""
         return np.where(self.lists.empty_id, np.int32(-1), self.lists.first)
 
     @lazy_property
     def sole_holder(self) -> Index:
-        """Per slot, its own place in its list; -1 where the id is empty or came before, so that
-        nobody asks for that slot.
+        """Per slot, its position in its list; -1 for an empty or repeated id, whose share is
+        unowned.
         """
         places = list_positions(self.lists.offsets)
         return np.where(self.holder == places, places, np.int32(-1))
 
     @lazy_property
     def vacant(self) -> tuple[Offsets, Index]:
-        """Places that nobody asks for, list after list, and where those of each list begin."""
+        """Positions whose share is unowned, list after list, with the start of each list."""
         slots = np.flatnonzero(self.sole_holder < 0)
         per_list = np.diff(np.searchsorted(slots, self.lists.offsets))
         starts = np.repeat(self.lists.offsets[:-1], per_list)

@@ -32,12 +32,12 @@ from rmqalloc.lazy import lazy_property
 
 @dataclass(frozen=True, eq=False)
 class QueueLists:
-    """Lists of queues, each kept once however many units read it.
+    """Lists of queues; a list is stored once for all units that read it.
 
     A list is a run of *routes*: a route is one (topic, broker name) with its queue ids, RocketMQ's
-    ``QueueData``. That is how route tables come, and it lets a hash of many queues share the text
-    before the id. `taken` checks what it is given; the other methods trust it, for the product's
-    own rooms.
+    ``QueueData``. Route tables have this form, and hashes of the queues of a route share the text
+    before the id. `taken` checks its arguments; the remaining methods do not, for callers inside
+    rmqalloc.
     """
 
     offsets: Offsets  # int64, shape (n_lists + 1,): List ``q`` holds queues ``offsets[q]`` to ``offsets[q + 1]``
@@ -81,7 +81,7 @@ class QueueLists:
         given_ids: Index | None = None,
     ) -> QueueLists:
         """Return lists of which it is known where their routes begin, see `list_routes`; unchecked,
-        for the product's own rooms.
+        for callers inside rmqalloc.
         """
         offsets = route_offsets[list_routes]
         return unchecked(
@@ -124,7 +124,7 @@ class QueueLists:
         )
 
     def taken(self, rows: Offsets) -> QueueLists:
-        """Return the lists at the given rows alone; see `positions` for what may be given."""
+        """Return the lists at the given rows alone; see `positions` for accepted values."""
         rows = positions(rows, self.offsets.size - 1, "list of queues")
         n_routes = self.list_routes[rows + 1] - self.list_routes[rows]
         routes = ranges(self.list_routes[rows], n_routes)
@@ -232,9 +232,9 @@ def places_of(order: Index, list_offsets: Offsets) -> Offsets:
 
 @dataclass(frozen=True, eq=False)
 class ClientLists:
-    """Lists of client ids, each kept once however many units it consumes for.
+    """Lists of client ids; a list is stored once for all units that use it.
 
-    `taken` checks what it is given; the other methods trust it, for the product's own rooms.
+    `taken` checks its arguments; the remaining methods do not, for callers inside rmqalloc.
     """
 
     offsets: Offsets  # int64, shape (n_lists + 1,): List ``c`` holds slots ``offsets[c]`` to ``offsets[c + 1]``
@@ -253,7 +253,7 @@ class ClientLists:
     def of_slots(
         cls, offsets: Offsets, client_ids: Strings, slot_room: Index | None = None
     ) -> Self:
-        """Return the same, of what needs no check: for the product's own rooms."""
+        """Return the same without checks, for callers inside rmqalloc."""
         return unchecked(cls, offsets=offsets, client_ids=client_ids, slot_room=slot_room)
 
     @lazy_property
@@ -267,7 +267,7 @@ class ClientLists:
 
     @lazy_property
     def irregular(self) -> Bytes:
-        """1 for lists that repeat an id or hold an empty one, else 0, uint8."""
+        """1 for lists with a repeated or empty id, else 0, uint8."""
         return self._ordered[1]
 
     @lazy_property
@@ -297,7 +297,7 @@ class ClientLists:
         return ClientLists.of_slots(offsets, self.client_ids.take_unchecked(places), room)
 
     def taken(self, rows: Offsets) -> ClientLists:
-        """Return the lists at the given rows alone; see `positions` for what may be given."""
+        """Return the lists at the given rows alone; see `positions` for accepted values."""
         rows = positions(rows, self.offsets.size - 1, "list of clients")
         offsets = offsets_of(self.offsets[rows + 1] - self.offsets[rows])
         ids = self.client_ids.take_lists(rows.astype(np.int32), self.offsets)

@@ -1,9 +1,8 @@
-"""What callers give to pick units, queues and rows: checked here once, by NumPy's rules, before a
-kernel sees it.
+"""Positions of units, queues and rows: checked once, by NumPy's rules, before a kernel uses them.
 
-A kernel reads wherever it is sent: a position below 0 or past the end is another process's memory
-to it. Whatever a public method takes as a position comes through here; what the product itself has
-counted does not need to (`units_alone`, `Strings.take_unchecked`).
+A kernel does not check positions, and would read foreign memory at a position below 0 or past the
+end. Every position from a caller is checked here; positions that rmqalloc computes are not
+(`units_alone`, `Strings.take_unchecked`).
 """
 
 from __future__ import annotations
@@ -66,16 +65,16 @@ def _by_numpy(given: Any, n: int, what: str) -> Offsets:
     try:
         rows: Offsets = np.arange(n, dtype=np.int64)[given]
     except (IndexError, TypeError, ValueError, OverflowError) as error:
-        raise IndexError(f"{_shown(given)} is no index of {n} {what}s: {error}") from None
+        raise IndexError(f"{_shown(given)} is not an index of {n} {what}s: {error}") from None
     if rows.ndim != 1:
         raise IndexError(
-            f"{_shown(given)} is no index of {n} {what}s: give a vector of positions, a mask of as many, or a slice"
+            f"{_shown(given)} is not an index of {n} {what}s: give a vector of positions, a mask of as many, or a slice"
         )
     return rows
 
 
 def _bounds(n: int) -> str:
-    return f"positions are {-n} to {n - 1}" if n else "there are none at all"
+    return f"positions are {-n} to {n - 1}" if n else "there are none"
 
 
 def _shown(given: Any) -> str:

@@ -1,4 +1,4 @@
-"""What a fleet says of the units it cannot assign."""
+"""Errors of units that a fleet cannot assign."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from typing import NamedTuple
 
 from rmqalloc.errors import ArgumentError, Error
 
-REPORT = 'Use on_error="report" to assign the others.'
+REPORT = 'Use on_error="report" to assign the remaining units.'
 
 
 class UnitError(NamedTuple):
-    """Why one unit of a fleet cannot be assigned.
+    """The reason why one unit of a fleet cannot be assigned.
 
     Attributes
     ----------
     position : int
         Place of the unit in the fleet.
     consumer_group, topic : str
-        Its names; empty where they are themselves missing.
+        Names of the unit; empty if they are missing.
     reason : str
-        What was wrong; Java's text where Java raises an IllegalArgumentException.
+        Description of the fault; Java's text if Java throws an IllegalArgumentException.
     """
 
     position: int
@@ -38,7 +38,7 @@ class FleetError(Error, ValueError):
     Attributes
     ----------
     errors : list of UnitError
-        All of them, in the order of their positions.
+        All errors, by position.
     """
 
     SHOWN = 5
@@ -64,6 +64,6 @@ class FleetError(Error, ValueError):
 
 
 def check_on_error(on_error: str) -> None:
-    """Refuse anything but the two known ways of handling bad units."""
+    """Raise an error unless ``on_error`` is "raise" or "report"."""
     if on_error not in ("raise", "report"):
         raise ArgumentError(f'on_error must be "raise" or "report", got {on_error!r}')

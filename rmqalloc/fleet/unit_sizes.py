@@ -1,6 +1,4 @@
-"""How much one unit may hold. Places in its lists are int32 everywhere; what a whole fleet comes to
-is counted in int64.
-"""
+"""Limits of one unit. Positions in its lists are int32; totals of a fleet are int64."""
 
 from __future__ import annotations
 
@@ -23,7 +21,7 @@ def over_bound(lengths: Offsets) -> NDArray[np.int64]:
 
 
 def too_many(n: int, what: str) -> str:
-    """Return what is wrong with a unit of so many queues or clients.
+    """Return the error of a unit with too many queues or clients.
 
     Examples
     --------

@@ -10,8 +10,7 @@ from rmqalloc.text import counted
 
 
 def more(n: int, what: str = "", how: str = "") -> list[str]:
-    """Return what stands for the things that are left out, and how to see them; nothing if there
-    are none.
+    """Return the note on omitted items, and how to see them; empty if there are none.
 
     Examples
     --------

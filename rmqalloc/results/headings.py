@@ -50,7 +50,7 @@ _COLUMNS = {
 
 
 def column_of(name: str, columns: Collection[str]) -> str | None:
-    """Return the column that a name or a printed heading stands for, None if there is none.
+    """Return the column for a name or a printed heading, or None.
 
     Examples
     --------
@@ -68,7 +68,7 @@ class ColumnError(ArgumentError):
 
 
 def named_column(name: str, table: pa.Table) -> str:
-    """Return the column of a table that a name or a printed heading stands for.
+    """Return the column of a table for a name or a printed heading.
 
     Raises
     ------

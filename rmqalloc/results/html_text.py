@@ -25,8 +25,8 @@ def escaped(text: str) -> str:
 
 
 def name(text: str, most: int = SHOWN) -> str:
-    """Return a name as an element of its own, so that its direction of writing stays inside; a long
-    one is shortened.
+    """Return a name as its own element, which isolates its writing direction; long names are
+    shortened.
 
     Examples
     --------

@@ -60,7 +60,7 @@ def figure(value: Any) -> str:
 
 
 def arrow(before: Any, after: Any) -> str:
-    """Return both values with an arrow between them, or one if they read the same.
+    """Return both values with an arrow between them, or a single value if both print equally.
 
     Examples
     --------
@@ -87,7 +87,7 @@ def skew_text(skew: float | None) -> str:
 
 
 def tenths(value: float | None) -> str:
-    """Return a figure for people, with one digit; programs get it as it is.
+    """Return a figure for people, with one decimal.
 
     Examples
     --------
@@ -125,7 +125,7 @@ def is_skew(column: str) -> bool:
 
 
 def skews_apart(less: float, more: float) -> tuple[str, str]:
-    """Return two different skews for people, with as many digits as tell them apart.
+    """Return two different skews for people, with enough digits to distinguish them.
 
     Examples
     --------
@@ -197,7 +197,7 @@ def bound(text: str, is_exact: bool) -> str:
 
 
 def bounded(numbers: Sequence[float | None], exact: Sequence[bool]) -> list[str]:
-    """Return figures as texts, all of one width, upper bounds with a sign before them.
+    """Return figures as texts of equal width, upper bounds with the sign ≤.
 
     Examples
     --------
@@ -253,7 +253,7 @@ def order_of(table: pa.Table, keys: str | Sequence[str]) -> pa.Array:
 
 
 def ranks(values: pa.Array) -> NDArray[np.int64]:
-    """Return the places of values in their order, equal ones in one place, nulls last.
+    """Return the ranks of values; equal values share a rank, nulls are last.
 
     Examples
     --------
@@ -313,14 +313,14 @@ def text_table(
     file : text file, optional
         Where it goes; on a terminal, columns of names are cut until a line fits.
     margin : int
-        Places that something before each line takes.
+        Width of the text before each line.
     style : str
         Escape before the header.
     prose : container of str
         Headings of columns that hold sentences, which are never cut; the last column wraps, or goes
         below its row where there is no room beside it.
     spare : iterable of str
-        Headings of columns that are left out, one after the other, until a line fits.
+        Headings of columns that are omitted, in order, until a line fits.
 
     Examples
     --------
@@ -432,7 +432,7 @@ def marked_table(
     prose: Container[str] = (),
     spare: Iterable[str] = (),
 ) -> Iterator[str]:
-    """Yield the lines of a table, each row behind its mark, and below them what is left out."""
+    """Yield the lines of a table, each row after its mark, and then a note on omitted rows."""
     (head,), *laid = _laid(
         header, rows, numbers=numbers, file=file, margin=MARK_WIDTH, prose=prose, spare=spare
     )
@@ -462,7 +462,7 @@ def warned(lines: Iterable[str], file: IO[Any] | None) -> Iterator[str]:
 
 
 def encodable(text: str, file: Any) -> str:
-    """Return a text with escapes for what the encoding of a file lacks."""
+    """Return a text with escapes for characters that the encoding of a file lacks."""
     encoding = getattr(file, "encoding", None) or "utf-8"
     return text.encode(encoding, "backslashreplace").decode(encoding)
 
@@ -495,11 +495,10 @@ def fitted(
 
 
 def has_colour(file: IO[Any] | None) -> bool:
-    """Return True if text may be bold or dim there.
+    """Return True if text for a file may be bold or dim.
 
-    On a terminal, unless it is dumb or ``NO_COLOR`` is set; elsewhere never, but that
-    ``FORCE_COLOR`` asks for it on standard output and standard error. Colour never says anything
-    that the text does not.
+    True for a terminal, unless it is dumb or ``NO_COLOR`` is set, and for standard output and
+    standard error with ``FORCE_COLOR``. Colour carries no information of its own.
     """
     if file is None or os.environ.get("NO_COLOR"):
         return False

@@ -1,8 +1,8 @@
-"""Print, convert and save results of verbs. A result is a few tables, of which the first is the
-main one.
+"""Results of verbs: print, convert and save. A result has a few tables; the first is the main
+table.
 
-The class holds the data; the module that draws it registers itself by `drawn`. So drawing may use
-whatever is computed from a result; the class of the result names the module at most.
+The class holds the data; the module that prints it registers itself with `drawn`. So printing may
+use higher packages; the class of the result only names the module.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class TableResult(Tabular):
     Attributes
     ----------
     TABLES : tuple of str
-        Attributes that are tables; the first is what Arrow readers get.
+        Attributes that are tables; Arrow readers get the first table.
     NOTES : tuple of str
         Attributes that are tuples of text, such as warnings.
 
@@ -65,7 +65,7 @@ class TableResult(Tabular):
         Parameters
         ----------
         file : text file, optional
-            Where it goes. On a terminal, lines are fitted to its width and may have colours.
+            Destination. For a terminal, lines fit its width and may have colours.
         top : int, optional
             Most groups, topics or rows to show; each kind of result has a default.
         """
@@ -82,7 +82,7 @@ class TableResult(Tabular):
         return "\n".join(self.lines())
 
     def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
-        """Give the main table to pandas, polars, DuckDB and others that read Arrow."""
+        """Export the main table to pandas, polars, DuckDB and further readers of Arrow."""
         return self.main_table().__arrow_c_stream__(requested_schema)
 
     def to_dict(self) -> dict[str, Any]:
@@ -91,12 +91,12 @@ class TableResult(Tabular):
         return tables | {name: list(getattr(self, name)) for name in self.NOTES}
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write `to_dict` as a JSON file, whole or not at all.
+        """Write `to_dict` to a JSON file, atomically.
 
         Raises
         ------
         OSError
-            The file cannot be written; an earlier one stays as it was.
+            The file cannot be written; an earlier file is unchanged.
         """
         from rmqalloc.documents.store import write_file
 

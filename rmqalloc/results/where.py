@@ -60,7 +60,7 @@ class WhereError(ArgumentError):
 
 
 class Condition(NamedTuple):
-    """A column, an operator, and what the column is compared with."""
+    """A column, an operator, and a value."""
 
     column: str
     operator: str
@@ -78,7 +78,8 @@ class Condition(NamedTuple):
         found = _CONDITION.fullmatch(text)
         if found is None:
             raise WhereError(
-                f"{quoted(text)} is no condition: NAME, one of = != < <= > >= ~, and a value, such as 'idle>0' in quotes"
+                f"{quoted(text)} is not a condition: give NAME, an operator (= != < <= > >= ~) and a "
+                "value, in quotes, such as 'idle>0'"
             )
         return cls(found[1], found[2], found[3].strip())
 
@@ -95,14 +96,14 @@ def rows_where(table: pa.Table, conditions: Iterable[str]) -> pa.Table:
     conditions : iterable of str
         Each is ``NAME OP VALUE``. ``=`` ``!=`` ``<`` ``<=`` ``>`` ``>=`` compare numbers as numbers
         and texts as texts; ``~`` takes a pattern as in `fnmatch.fnmatchcase`. A condition on a list
-        holds if it does for one of its elements, ``!=`` if it does for all. Truths are ``yes`` and
-        ``no``. Only ``NAME=null`` holds for null; ``NAME!=null`` holds for all else.
+        holds if it does for one of its elements, ``!=`` if it does for all. Booleans are ``yes``
+        and ``no``. Only ``NAME=null`` holds for null; ``NAME!=null`` holds for every other value.
 
     Raises
     ------
     WhereError
-        A condition is not of that form, the table has no such column, or the column cannot be
-        compared so.
+        A condition is malformed, the table has no such column, or the column does not support the
+        comparison.
 
     Examples
     --------

@@ -45,21 +45,21 @@ def concerned(scenario: Scenario, fleet: Fleet) -> Mask:
 
 
 def apply(scenario: Scenario, fleet: Fleet, rules: Rules | Strategy) -> Changed:
-    """Do a scenario to a fleet.
+    """Apply a scenario to a fleet.
 
     Parameters
     ----------
     scenario : Scenario
-        What to change.
+        Scenario to apply.
     fleet : Fleet
-        In Java's order: what `ordered` makes.
+        Fleet in Java's sort order, see `ordered`.
     rules : Rules or Strategy
         The strategies before.
 
     Raises
     ------
     RoomsUnknownError
-        The scenario asks for a machine room and the fleet does not know the rooms.
+        The scenario names a machine room and the fleet has no machine rooms.
     TypeError, ValueError
         The rules are not those of the fleet's units.
     FleetError
@@ -112,7 +112,7 @@ class _Work:
         return self._queues
 
     def do(self, place: int, change: Any) -> None:
-        """Do one change."""
+        """Apply one change."""
         self._where = f"scenario {self._name!r}: changes[{place}]"
         match change:
             case RemoveClients():

@@ -1,4 +1,4 @@
-"""Which names match patterns: asked once for each distinct name, as `fnmatch.fnmatchcase` answers."""
+"""Match names against patterns as `fnmatch.fnmatchcase` does, once per distinct name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Scenarios: changes to try on some groups and topics, as data."""
+"""Scenarios: changes to groups and topics, as data."""
 
 from __future__ import annotations
 
@@ -23,36 +23,40 @@ ALL = ("*",)
 
 
 MEMBERS, ROUTES, DEPLOYMENT = "members", "routes", "deployment"
-"""How the clients of a group learn of a change: that others joined or left, by their routes, or by a deployment."""
+"""How the clients of a group learn of a change: that others joined or left, by their routes, or by
+a deployment.
+"""
 
 
 @dataclass(frozen=True)
 class GeneratedName(Text):
-    """The name of added clients: text that holds ``{n}`` once."""
+    """The name of added clients: text that contains ``{n}`` once."""
 
     def read(self, given: Any) -> str:
         """Return the text."""
         if (text := super().read(given)).count("{n}") != 1:
-            raise ScenarioError(f"must hold {{n}} once, where the number goes, got {shown(given)}")
+            raise ScenarioError(
+                f"must contain {{n}} once, as the place of the number, got {shown(given)}"
+            )
         return text
 
 
 @dataclass(frozen=True)
 class RemoveClients(Checked):
-    """Clients go away.
+    """Remove clients.
 
     Attributes
     ----------
     ids : tuple of str, optional
-        These; ids that a unit does not have do no harm.
+        Client ids; ids that a unit does not have are ignored.
     pattern : tuple of str, optional
-        Those whose ids match one of these patterns, as `fnmatch.fnmatchcase` has it.
+        Patterns of client ids, as for `fnmatch.fnmatchcase`.
     count : int, optional
-        That many of each unit, or all if it has fewer.
+        Number of clients to remove from each unit; all if it has fewer.
     machine_room : str, optional
-        Those of this machine room; the table must have a column ``client_rooms``.
+        Machine room of the clients; the table must have a column ``client_rooms``.
     which : {"last", "first", "spread"}
-        Which of them in Java's order, for ``count``; "spread" takes them at even distances.
+        Which clients in Java's sort order, for ``count``; "spread" takes clients at even distances.
     """
 
     followed_by: ClassVar[str] = MEMBERS
@@ -66,18 +70,18 @@ class RemoveClients(Checked):
 
 @dataclass(frozen=True)
 class AddClients(Checked):
-    """Clients join.
+    """Add clients.
 
     Attributes
     ----------
     ids : tuple of str, optional
-        Their ids; one that a unit has already is there twice afterwards, as in RocketMQ.
+        Client ids; an id that a unit already has is then listed twice, as in RocketMQ.
     count : int, optional
-        That many, with generated ids that the unit does not have yet.
+        Number of clients to add, with generated ids that the unit does not have yet.
     name : str
-        How they are named, for ``count``: ``{n}`` stands for a number of six digits, 000001 and on.
+        Pattern of generated ids, for ``count``: ``{n}`` is a number of six digits from 000001.
     machine_room : str, optional
-        Where they stand; the table must have a column ``client_rooms``.
+        Machine room of the clients; the table must have a column ``client_rooms``.
     """
 
     followed_by: ClassVar[str] = MEMBERS
@@ -90,8 +94,8 @@ class AddClients(Checked):
 
 @dataclass(frozen=True)
 class ScaleClients(Checked):
-    """Every unit has ``to`` clients: the last in Java's order go, or clients with generated ids
-    join.
+    """Scale every unit to ``to`` clients: the last clients in Java's sort order leave, or clients
+    with generated ids join.
 
     Attributes
     ----------
@@ -109,14 +113,13 @@ class ScaleClients(Checked):
 
 @dataclass(frozen=True)
 class SetStrategy(Checked):
-    """Another strategy.
+    """Set the strategy.
 
     Attributes
     ----------
     strategy : str
         RocketMQ's name of it, e.g. ``AVG`` or ``MACHINE_ROOM_NEARBY-AVG``; see `rmqalloc.strategy`.
-        Parameters may stand behind it, as in ``CANARY(share=0.05)``, and are then put into
-        ``params``.
+        Parameters may follow, as in ``CANARY(share=0.05)``; they are moved to ``params``.
     params : mapping
         Its parameters.
     """
@@ -153,7 +156,7 @@ class SetStrategy(Checked):
 
 @dataclass(frozen=True)
 class SetVirtualNodes(Checked):
-    """Another number of ring positions per client; strategies without a ring stay as they are.
+    """Set the number of ring positions per client; strategies without a ring do not change.
 
     Attributes
     ----------
@@ -167,11 +170,10 @@ class SetVirtualNodes(Checked):
 
 @dataclass(frozen=True)
 class SetQueues(Checked):
-    """Another number of read queues of the topic on each of its brokers.
+    """Set the number of read queues of a topic on each of its brokers.
 
-    It does what ``mqadmin updateTopic -r`` does on every broker: the number is set, whatever it was
-    before. So a broker that consumers may read and that has 0 read queues, from the start or by an
-    earlier change, has as many as the others.
+    The effect is that of ``mqadmin updateTopic -r`` on every broker. A readable broker with 0 read
+    queues gets the same number.
 
     Retry topics, which brokers make for each consumer group with a number of queues of their own,
     stay as they are unless a pattern of ``topics`` begins with ``%RETRY%``.
@@ -194,7 +196,7 @@ class SetQueues(Checked):
 
 @dataclass(frozen=True)
 class RemoveBroker(Checked):
-    """Brokers go away with their queues.
+    """Remove brokers with their queues.
 
     Attributes
     ----------
@@ -208,18 +210,17 @@ class RemoveBroker(Checked):
 
 @dataclass(frozen=True)
 class AddBroker(Checked):
-    """A broker joins; topics that are on a broker of that name already stay as they are.
+    """Add a broker; topics that already have queues on a broker of that name do not change.
 
     Attributes
     ----------
     broker_name : str
         Its name.
     read_queue_nums : int
-        Queues of the topic on it, ids from 0. Not of retry topics: brokers make those, so each has
-        as many queues there as on every other of its brokers, and 1 if these differ or there are
-        none.
+        Queues of the topic on it, ids from 0. Retry topics, which brokers create, get as many
+        queues as on each of their brokers, or 1 if the brokers differ or there are none.
     machine_room : str, optional
-        Where it stands; the table must have a column ``broker_rooms``.
+        Machine room of the broker; the table must have a column ``broker_rooms``.
     """
 
     followed_by: ClassVar[str] = ROUTES
@@ -230,14 +231,14 @@ class AddBroker(Checked):
 
 @dataclass(frozen=True)
 class LoseMachineRoom(Checked):
-    """A machine room is cut off.
+    """Disconnect a machine room.
 
     Attributes
     ----------
     machine_room : str
         Which.
     what : {"both", "clients", "brokers"}
-        What is lost of it; the table must have the columns ``client_rooms`` and ``broker_rooms``
+        Lost part; the table must have the columns ``client_rooms`` and ``broker_rooms``
         accordingly.
     """
 
@@ -256,9 +257,7 @@ CHANGES = by_name(*get_args(Change))
 
 
 class ChangeList:
-    """The kind of field that holds changes: the changes themselves, or mappings of one name to its
-    fields.
-    """
+    """A field of changes: `Change` objects, or mappings of one change name to its fields."""
 
     def read(self, given: Any) -> tuple[Any, ...]:
         """Return the changes."""
@@ -299,17 +298,17 @@ class ChangeList:
 
 @dataclass(frozen=True)
 class Scenario(Checked):
-    """A change to try.
+    """A named list of changes.
 
     Attributes
     ----------
     name : str
-        What its results are called; "current" is taken.
+        Name of the scenario in results; "current" is reserved.
     changes : tuple of Change
-        Done one after the other.
+        Changes, applied in order.
     groups, topics : tuple of str
-        Patterns (as `fnmatch.fnmatchcase`): the changes concern the units of a consumer group and a
-        topic that each match one, all unless given.
+        Patterns as for `fnmatch.fnmatchcase`: the changes apply to units whose consumer group and
+        topic match. Default: all units.
 
     Raises
     ------
@@ -361,6 +360,6 @@ def joining_ids(scenarios: Iterable[Scenario]) -> Counter[str]:
 
 
 def clients_join(scenarios: Iterable[Scenario]) -> bool:
-    """Return whether a scenario gives clients to groups that may have none."""
+    """Return True if a scenario adds clients to groups that may have none."""
     changes = (change for scenario in scenarios for change in scenario.changes)
     return any(isinstance(change, AddClients | ScaleClients) for change in changes)

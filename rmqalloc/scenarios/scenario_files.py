@@ -30,7 +30,8 @@ def read_scenarios(path: str | os.PathLike[str]) -> tuple[Scenario, ...]:
     OSError
         The file cannot be read.
     ScenarioError
-        It is not such a file; the message names the file, the line, the scenario and the field.
+        The file is not a scenario file; the message names the file, the line, the scenario and the
+        field.
     ModuleNotFoundError
         A YAML file is given and PyYAML is not installed.
     """
@@ -80,12 +81,12 @@ def scenarios_of(rows: Iterable[Any], source: str = "scenarios") -> tuple[Scenar
         Mappings as `Scenario.to_data` makes them. Null fields count as left out, and ``changes``
         may be JSON text.
     source : str
-        What to call it in errors, e.g. the file.
+        Name of the source in errors, such as the file.
 
     Raises
     ------
     ScenarioError
-        A scenario is wrong, there is none, or two have one name.
+        A scenario is wrong, there is none, or two have the same name.
 
     Examples
     --------
@@ -107,12 +108,12 @@ def _scenarios(rows: Any) -> tuple[Scenario, ...]:
         raise ScenarioError(f"must be a list of scenarios, got {shown(rows)}", here, "")
     scenarios = tuple(_scenario(row, i) for i, row in enumerate(rows))
     if not scenarios:
-        raise ScenarioError("holds no scenario; give at least one", here, "")
+        raise ScenarioError("contains no scenario; give at least one", here, "")
     seen: dict[str, int] = {}
     for i, one in enumerate(scenarios):
         if seen.setdefault(one.name, i) != i:
             raise ScenarioError(
-                f"scenarios {seen[one.name] + 1} and {i + 1} are both named {shown(one.name)}; give each a name of its own",
+                f"scenarios {seen[one.name] + 1} and {i + 1} are both named {shown(one.name)}; give each scenario its own name",
                 (*here, i, "name"),
                 "",
             )
@@ -145,12 +146,12 @@ def _changes_text(text: str) -> Any:
 
 
 def to_data(scenarios: Iterable[Scenario]) -> dict[str, Any]:
-    """Return what a file of these scenarios holds, ready for ``json.dump`` or ``yaml.safe_dump``."""
+    """Return the content of a file of these scenarios, for ``json.dump`` or ``yaml.safe_dump``."""
     return {"scenarios": [one.to_data() for one in scenarios]}
 
 
 def scenarios_schema() -> dict[str, Any]:
-    """Return the JSON Schema of a file of scenarios, for editors and other programs."""
+    """Return the JSON Schema of a file of scenarios, for editors and programs."""
     one = Scenario.schema()
     one["properties"]["name"]["not"] = {"const": CURRENT}
     body = {"scenarios": {"type": "array", "items": one, "minItems": 1}}

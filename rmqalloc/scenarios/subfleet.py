@@ -97,12 +97,12 @@ class Changed:
         The same units in Java's order; client ids are copied only if something reads them.
     renamed : ndarray of int32, shape (before.client_offsets[-1],)
         Per client of each unit before (``before.client_offsets``): the first position of its id in
-        the unit's client list after, -1 where it is gone; for an id that repeats its first client
-        alone, the others own nothing and have -1.
+        the unit's client list after, -1 if it left. Only the first client of a repeated id has a
+        position; further clients own nothing and have -1.
     rules : Rules
         The strategies after.
     units : ndarray of bool, shape (n_units,)
-        Units that are not as they were: other clients, other queues, or another strategy.
+        Units that changed: clients, queues, or strategy.
     """
 
     fleet: Fleet

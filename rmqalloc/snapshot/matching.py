@@ -1,4 +1,4 @@
-"""Groups and topics by name or pattern, and what to say where nothing matches."""
+"""Select groups and topics by name or pattern, with errors if nothing matches."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ class NoMatchError(Error, ValueError):
 
 
 class NamedTwiceError(Error, ValueError):
-    """Two groups or two topics of a snapshot have one name."""
+    """Two groups or two topics of a snapshot have the same name."""
 
 
 def none_planned(warnings: Sequence[str]) -> NoMatchError:
-    """Return the error that nothing is left to plan, with what was left out."""
+    """Return the error that nothing is left to plan, with the groups left out."""
     return NoMatchError(
         f"no group can be planned: {'; '.join(warnings) or 'the snapshot has none'}"
     )
@@ -64,7 +64,8 @@ def chosen(
     Raises
     ------
     NoMatchError
-        A pattern matches no item. With a snapshot, the error says what else has that name.
+        A pattern matches no item. With a snapshot, the error lists objects of a different kind with
+        that name.
     """
     if tuple(patterns) == ALL:
         return dict(items)

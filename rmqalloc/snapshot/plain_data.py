@@ -1,5 +1,5 @@
-"""A snapshot as plain data (what JSON and YAML files hold), and back, with errors that name the
-field.
+"""Convert a snapshot to plain data (the content of JSON and YAML files) and back, with errors that
+name the field.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ _MAY_BE_NEGATIVE = ("_offset", "timestamp", "queue_id", "share_queue_num")
 
 
 class SnapshotError(DocumentError):
-    """A file or document is not a snapshot; the message names the place and what would be right."""
+    """A file or document is not a snapshot; the message names the place and the correct form."""
 
 
 def to_document(snapshot: Snapshot) -> dict[str, Any]:
-    """Return plain data of a snapshot; what is not known is left out.
+    """Return plain data of a snapshot; unknown values are omitted.
 
     Examples
     --------
@@ -70,8 +70,7 @@ def from_document(document: Any) -> Snapshot:
 
 
 def snapshot_schema() -> dict[str, Any]:
-    """Return JSON Schema (2020-12) of JSON and YAML files of a snapshot, for editors and other
-    programs.
+    """Return the JSON Schema (2020-12) of snapshot files (JSON and YAML), for editors and programs.
 
     Examples
     --------

@@ -18,16 +18,16 @@ _GRPC_ID = re.compile(r".+@\d+@\d+@-?[0-9a-z]+", re.DOTALL)
 
 
 def is_behind_proxy(client_id: str) -> bool:
-    """Return whether a client speaks gRPC to a proxy rather than to brokers, by its id.
+    """Return True if a client connects to a proxy by gRPC, according to its id.
 
-    Such clients take messages of any queue (POP), register without a table of queues and never
-    answer running info.
+    Such clients consume from any queue (POP), register without a table of queues and never answer
+    running info.
 
     Notes
     -----
-    gRPC SDKs make ids of the form ``host@pid@n@t``, n counting the clients of the process and t a time to base 36. Ids of
-    clients that speak to brokers have one ``@``, and after a second one a unit's name or STREAM in capitals. Language and
-    release say nothing: a client of any language may speak to brokers under any release.
+    gRPC SDKs make ids of the form ``host@pid@n@t``, n counting the clients of the process and t a
+    time to base 36. Ids of clients of brokers have one ``@``; a second ``@`` is followed by a
+    unit's name or STREAM in capitals. Language and release do not distinguish the two kinds.
 
     Examples
     --------
@@ -38,8 +38,8 @@ def is_behind_proxy(client_id: str) -> bool:
 
 
 def with_shared(snapshot: Snapshot) -> Snapshot:
-    """Return the snapshot with the groups marked that have clients behind a proxy, which share
-    queues whatever a file says.
+    """Return the snapshot with groups marked as shared if they have clients behind a proxy; this
+    overrides the file.
     """
 
     def marked(group: Group) -> Group:

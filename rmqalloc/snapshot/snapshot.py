@@ -1,9 +1,9 @@
-"""What a cluster looked like at one moment: its topics, and the consumer groups with their clients.
+"""A cluster at one moment: its topics, and its consumer groups with their clients.
 
-Everything that is not known is None, so that nothing has to be made up: a file may hold routes and
-client ids alone, a live cluster reports most of the rest. A list cannot be None where a part of it
-is known, so ``unknown`` says of which lists and why: an empty one that is not named there is known
-to be empty. `rmqalloc.snapshot.unknown` answers what follows.
+Unknown values are None: a file may contain only routes and client ids; a running cluster reports
+most of the rest. A list may be known in part, so ``unknown`` names the incomplete lists with
+reasons; an empty list that is not named there is known to be empty. `rmqalloc.snapshot.unknown`
+evaluates these entries.
 """
 
 from __future__ import annotations
@@ -75,15 +75,14 @@ class TopicBroker:
 
     @property
     def is_readable(self) -> bool:
-        """Whether consumers may read there; only then do its queues exist for them."""
+        """True if consumers may read; otherwise its queues do not exist for them."""
         return bool(self.perm & PERM_READ)
 
     @property
     def n_written_queues(self) -> int:
-        """Queues that producers write to, ids from 0, be they read or not: none without the write
-        bit.
+        """Number of queues that producers write to, ids from 0; 0 without the write bit.
 
-        Where the write queues are not known, they are taken to be as many as the read queues.
+        If the write queues are unknown, the number of read queues is used.
         """
         if not self.perm & PERM_WRITE:
             return 0
@@ -91,7 +90,7 @@ class TopicBroker:
 
     @property
     def n_dry_queues(self) -> int:
-        """Queues that consumers read and no producer writes to."""
+        """Number of queues that consumers read and no producer writes to."""
         return max(0, self.read_queue_nums - self.n_written_queues) if self.is_readable else 0
 
 
@@ -165,8 +164,7 @@ class Filter:
 
     @property
     def tags(self) -> frozenset[str] | None:
-        """The tags of the messages that are taken; None for another type, and where all messages
-        are.
+        """Tags of accepted messages; None for other types, and if all messages are accepted.
 
         Examples
         --------
@@ -179,7 +177,7 @@ class Filter:
 
     @property
     def takes_all(self) -> bool:
-        """Whether no message is left out."""
+        """True if every message is accepted."""
         return self.type == TAG and self.expression.strip() in ("", ALL_MESSAGES)
 
 
@@ -348,8 +346,8 @@ class Group(OfRows):
 
     @property
     def all_subscriptions(self) -> list[str]:
-        """Topics that the group or any of its clients subscribes to, those of the group first; the
-        retry topic of the group only if the group has it.
+        """Topics that the group or any of its clients subscribes to, topics of the group first; the
+        group's retry topic only if the group lists it.
 
         Examples
         --------
@@ -431,8 +429,8 @@ CAUSES = ("dead", "unlisted", "broker", "removed")
 
 @dataclass(frozen=True, slots=True)
 class Departure:
-    """Something that an earlier reading of the cluster showed and this one does not; kept for an
-    hour.
+    """An object that an earlier reading of the cluster listed and this reading does not; kept for
+    an hour.
 
     Attributes
     ----------
@@ -578,7 +576,7 @@ class Snapshot(OfRows):
     departed: tuple[Departure, ...] = ()
 
     def topic(self, name: str) -> Topic | None:
-        """Return the topic of that name, None where the snapshot does not have it."""
+        """Return the topic of that name, or None."""
         return next((topic for topic in self.topics if topic.name == name), None)
 
     def _in_short(self) -> str:
@@ -613,7 +611,7 @@ def _name(name: str) -> str:
 
 
 def with_fields(part: T, **others: Any) -> T:
-    """Return a part of a snapshot with other values of some fields.
+    """Return a part of a snapshot with some fields replaced.
 
     `dataclasses.replace` of a class with slots, whose ``__init__`` checks nothing, in a quarter of
     the time.
@@ -621,7 +619,8 @@ def with_fields(part: T, **others: Any) -> T:
     Examples
     --------
     >>> with_fields(TopicBroker("b", 4), perm=2)
-    TopicBroker(broker_name='b', read_queue_nums=4, write_queue_nums=None, perm=2, machine_room=None)
+    TopicBroker(broker_name='b', read_queue_nums=4, write_queue_nums=None, perm=2,
+    machine_room=None)
     """
     cls: Any = type(part)
     made: T = object.__new__(cls)

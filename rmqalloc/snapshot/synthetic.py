@@ -1,4 +1,4 @@
-"""A made-up fleet with the shape of a real one: most groups small, a few enormous.
+"""A synthetic fleet with realistic sizes: most groups are small, a few are very large.
 
 Every size is drawn from a discrete power law, ``P(N >= k) = ((k + s) / (1 + s)) ** -a``, cut off at
 a greatest value:
@@ -102,7 +102,7 @@ def write_fleet(
 ) -> None:
     """Write a synthetic fleet as a directory of Parquet files."""
     if n_files < 1:
-        raise ArgumentError(f"n_files={n_files}: at least one file is needed")
+        raise ArgumentError(f"n_files={n_files}: give at least one file")
     synthetic_fleet(0, seed if n_units >= 0 else -1)
     bounds = [n_units * i // n_files for i in range(n_files + 1)]
     lengths = [

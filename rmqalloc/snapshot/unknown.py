@@ -1,10 +1,9 @@
-"""Facts that a snapshot does not know: those that it lists itself (``unknown``), and the answers of
-requests that failed while it was taken.
+"""Unknown facts of a snapshot: facts listed in ``unknown``, and answers of requests that failed.
 
-The rule: silence is not an answer. A fact is known, known in part or unknown, and what follows from
-an unknown fact is unknown. So code that concludes something from an absence (a group without
-clients, a topic without subscribers, a queue that no client reports) asks here first whether the
-absence is known.
+The rule: a missing answer proves nothing. A fact is known, known in part or unknown, and
+conclusions from an unknown fact are unknown. So code that draws a conclusion from an absence (a
+group without clients, a topic without subscribers, a queue that no client reports) checks here
+first whether the absence is known.
 """
 
 from __future__ import annotations

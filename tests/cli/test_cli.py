@@ -169,7 +169,10 @@ def test_csv_for_a_program_keeps_names(run):
             "'CONSISTENT_HASH:-1' is not NAME:N, such as CONSISTENT_HASH:160",
         ),
         ([*GROUP, "-s", "MACHINE_ROOM"], "'MACHINE_ROOM' is neither NAME, nor"),
-        ([*GROUP, "-s", "MACHINE_ROOM_NEARBY-AVG"], "reads machine rooms, which no option gives"),
+        (
+            [*GROUP, "-s", "MACHINE_ROOM_NEARBY-AVG"],
+            "needs machine rooms, and allocate has no option for them",
+        ),
         ([*GROUP, "--client", "c3\x1b"], "none of the 3 clients matches 'c3\\x1b'"),
         ([*OF_QUEUES, "broker-a"], "'broker-a' is not BROKER:N, such as broker-a:8"),
         ([*OF_QUEUES, "b:1,b:2"], "broker 'b' is given twice"),
@@ -194,7 +197,7 @@ def test_csv_for_a_program_keeps_names(run):
         ),
         (
             ["bulk", "-f", "x", "--out", "y", "--spark", "--option", "header"],
-            "is K=V, such as multiLine=true",
+            "give K=V, such as multiLine=true",
         ),
         (
             [
@@ -209,7 +212,7 @@ def test_csv_for_a_program_keeps_names(run):
                 "--option",
                 "SEP=,",
             ],
-            "an option of the reader is given twice: sep=;, SEP=,; give each once",
+            "--option is given twice for the same key: sep=;, SEP=,; give each key once",
         ),
         (
             ["bulk", "-f", "x", "--out", "y", "--spark", "--table", "t"],
@@ -235,7 +238,7 @@ def test_csv_for_a_program_keeps_names(run):
         (["generate", "--out", "x", "--units", "-1"], "-1 is not in the range x>=0"),
         pytest.param(
             ["serve"],
-            "nothing is given to serve: give -n HOST:PORT or --context NAME of a running cluster, or -f FILE",
+            "nothing to serve: give -n HOST:PORT or --context NAME of a running cluster, or -f FILE",
             id="nothing to serve",
         ),
     ],
@@ -328,7 +331,7 @@ def test_bulk_says_what_is_wrong_with_scenarios(run, tmp_path):
     ]
     for text, said in (
         (None, "No such file or directory"),
-        ('{"scenarios": []}', f"{path}:1:15: holds no scenario; give at least one"),
+        ('{"scenarios": []}', f"{path}:1:15: contains no scenario; give at least one"),
         (
             json.dumps(SCENARIOS).replace("to", "too"),
             ": scenario 'eight': changes[0].scale_clients.",

@@ -124,7 +124,7 @@ def test_a_partial_snapshot_in_which_nothing_is_found_ends_with_4(run, file):
     said = f"0 findings as far as is known (no lags are known) {facts}"
     assert (code, " ".join(out.split("\n\n")[-1].split())) == (4, said)
     assert "timeout" not in err
-    assert "--allow-unknown clients --allow-unknown subscriptions accepts it" in err
+    assert "--allow-unknown clients --allow-unknown subscriptions accepts them" in err
     # Whether its queues are read is not known, and that no option for partial snapshots accepts.
     assert run("-f", clean, "--allow-partial")[0] == 4
     assert run("-f", clean, "--allow-unknown", "clients")[0] == 4

@@ -119,11 +119,11 @@ def test_a_file_needs_no_context(folder, asked, monkeypatch, capsys):
     [
         (
             ["snapshot", "--context", "test", "-n", "10.9.0.1:9876"],
-            "--context and -n each name a cluster",
+            "--context and -n both name a cluster",
         ),
         (
             ["plan", "--context", "test", "-f", "example:seed", "--scale", "3"],
-            "--context is a running cluster",
+            "-f and --context are both given",
         ),
         (["plan", "--scale", "3"], "-n HOST:PORT or --context NAME"),
         (["context", "test"], "no context is in use"),
@@ -169,7 +169,7 @@ def test_a_name_that_is_not_there_gets_those_that_are(folder, asked, capsys):
     assert main(["context", "use", "tset"]) == 64
     (folder / "config.yaml").unlink()
     assert main(["snapshot", "--context", "test"]) == 64
-    assert "config.yaml names none" in capsys.readouterr().err
+    assert "config.yaml lists no context" in capsys.readouterr().err
     assert not (folder / "context").exists()
 
 
@@ -184,7 +184,7 @@ def test_the_list_says_which_is_in_use(folder, capsys):
     ]
     (folder / "config.yaml").unlink()
     main(["context", "list"])
-    assert "names no cluster" in capsys.readouterr().out
+    assert "lists no cluster" in capsys.readouterr().out
 
 
 def test_one_that_does_not_answer_is_a_failure(folder, capsys):

@@ -97,7 +97,7 @@ def test_a_document_is_listed_as_one_row(run):
     ]  # fmt: skip
     code, _, err = run(ORDERS, "--sources", "--out", "-")
     assert code == exit_codes.USAGE
-    assert "--sources and --out - both print to standard output" in err
+    assert "--sources and --out - both write to standard output" in err
 
 
 def test_the_form_of_the_output_can_be_said(run, tmp_path):
@@ -130,7 +130,7 @@ def test_the_schema_is_printed(run):
         ([ORDERS, "--out", "x.xml"], exit_codes.FAILURE, "suffix '.xml' is not known"),
         ([ORDERS, "--out", "nowhere/x.json"], exit_codes.FAILURE, "rmqalloc: nowhere/x.json: No such file or directory"),
         (["nowhere.json", "--out", "x.json"], exit_codes.FAILURE, "nowhere.json: No such file or directory"),
-        ([ORDERS, SEED, "--out", "x.json"], exit_codes.FAILURE, "only outputs of tools can be joined"),
+        ([ORDERS, SEED, "--out", "x.json"], exit_codes.FAILURE, "several files are allowed for outputs of tools only"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_writes_nothing(run, arguments, code, said, tmp_path, monkeypatch):
@@ -165,11 +165,11 @@ def test_cells_that_look_like_a_formula_are_told_and_quoted_if_wished(run, tmp_p
     code, _, err = run(source, "--out", out)
     assert code == 0
     assert err.startswith("warning: 2 cells look like a formula, first client_id in row 3: ")
-    assert "a spreadsheet may run it when it opens the file; --safe quotes it\n" in err
+    assert "a spreadsheet may run it when it opens the file; --safe prevents this\n" in err
     assert f"{text}a" in out.read_bytes().decode() and f"'{text}a" not in out.read_bytes().decode()
     code, _, err = run(source, "--out", out, "--safe")
     assert code == 0
-    assert "an apostrophe stands before each, and is read back with it" in err
+    assert "each is written with an apostrophe, which rmqalloc removes on reading" in err
     with out.open(newline="") as file:
         assert [row["client_id"] for row in csv.DictReader(file)][1:] == [f"'{text}a", f"'{text}b"]
 
@@ -187,4 +187,4 @@ def test_formula_quoting_is_for_csv_and_plain_names_are_not_told(run, tmp_path):
     assert "like a formula" not in run(source, "--out", tmp_path / "o.csv")[2]
     code, _, err = run(source, "--out", tmp_path / "o.json", "--safe")
     assert code == 64
-    assert "--safe is for CSV" in err
+    assert "--safe applies to CSV" in err

@@ -104,9 +104,9 @@ def test_after_the_stop_of_a_file_it_looks_once(run):
     ("arguments", "said"),
     [
         (["-c", "a", "--wait", "3s"], "give -n HOST:PORT"),
-        (["-c", "a", "--after"], "name them by -g"),
+        (["-c", "a", "--after"], "give -g GROUP"),
         (["-c", "a", "--every", "soon"], "soon"),
-        ([], "--client names"),
+        ([], "Missing option '--client'"),
     ],
 )
 def test_wrong_usage_is_said(run, arguments, said):

@@ -112,14 +112,14 @@ def test_what_a_deploy_did(file, capsys):
 
 
 @pytest.mark.parametrize(("words", "said"), [
-    (["show", "--at", "03:12"], "give -f HISTORY"), (["show", "-f", "{file}"], "give one with --at"),
-    (["show", "-f", "{file}", "--at", "03:12", "-n", "y"], "give one of them"),
+    (["show", "--at", "03:12"], "give -f HISTORY"), (["show", "-f", "{file}"], "give a time with --at"),
+    (["show", "-f", "{file}", "--at", "03:12", "-n", "y"], "excludes -n and --context"),
     (["show", "-f", "{file}", "--at", "3"], "is no time"),
-    (["show", "-f", "snapshot.json", "--at", "03:12"], "snapshot.json is no history"),
-    (["history", "-f", "snapshot.json"], "snapshot.json is no history"),
+    (["show", "-f", "snapshot.json", "--at", "03:12"], "snapshot.json is not a history"),
+    (["history", "-f", "snapshot.json"], "snapshot.json is not a history"),
     (["history"], "no history is given"), (["diff", "{file}", "--at", "03:12"], "--at twice"),
-    (["diff", "{file}", "other", "--at", "03:12", "--at", "03:13"], "and no B"),
-    (["diff", "{file}"], "give two with --at"), (["diff"], "give A and B"),
+    (["diff", "{file}", "other", "--at", "03:12", "--at", "03:13"], "without B"),
+    (["diff", "{file}"], "give two times with --at"), (["diff"], "give A and B"),
     (["history", "-f", "{file}", "--since", "1h ago", "--until", "2h ago"], "later than"),
 ])  # fmt: skip
 def test_wrong_usage_says_what_is_right(words, said, file, capsys, tmp_path, monkeypatch):

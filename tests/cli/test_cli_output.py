@@ -290,9 +290,9 @@ def test_any_other_exception_is_a_defect_that_says_so(kind, monkeypatch, capsys)
     assert "Traceback (most recent call last):" in err and "raise kind" in err
     last = err.strip().split("\n")[-1]
     assert last.startswith(
-        f"rmqalloc: this is a defect of rmqalloc, not of what it was given: {kind.__name__} in rmqalloc plan, rmqalloc "
+        f"rmqalloc: this is a defect of rmqalloc, not of its input: {kind.__name__} in rmqalloc plan, rmqalloc "
     )
-    assert "report it with the traceback" in last and invisible(err) == []
+    assert "report the traceback" in last and invisible(err) == []
 
 
 @pytest.mark.parametrize("kind", [click.UsageError, click.ClickException, ArgumentError, OSError])

@@ -220,7 +220,7 @@ def test_queues_that_go_dark_are_named(run, file):
     assert dark == [(0, "a", 0), (0, "a", 1), (0, "b", 0), (0, "b", 1), (1, "b", 0), (1, "b", 1)]
     assert {row["exposure"] for row in json.loads(out)} == {"unowned"}
     code, _, err = run("subscription", "-f", file, "-g", "h")
-    assert (code, "name the topic, once: -t TOPIC" in err) == (64, True)
+    assert (code, "give exactly one topic: -t TOPIC" in err) == (64, True)
     code, _, err = run("subscription", "-f", file, "-t", "U", "--remove")
     assert (code, "consumer group 'g' does not subscribe to topic 'U'" in err) == (1, True)
 
@@ -276,10 +276,10 @@ def test_columns_and_order_are_of_one_table(run, file):
             64,
             "--stable-ids and --surge contradict each other",
         ),
-        (["restart", "--max-batch", "2"], 64, "--max-batch is for --best"),
-        (["restart", "--show", "ways"], 64, "--show ways is for --best"),
-        (["restart", "--best", "--batch", "2"], 64, "leave out --batch, or give --max-batch"),
-        (["restart", "--best", "--order", "sorted"], 64, "leave out --order"),
+        (["restart", "--max-batch", "2"], 64, "--max-batch needs --best"),
+        (["restart", "--show", "ways"], 64, "--show ways needs --best"),
+        (["restart", "--best", "--batch", "2"], 64, "remove --batch, or give --max-batch"),
+        (["restart", "--best", "--order", "sorted"], 64, "remove --order"),
         (["restart", "--best", "--budget", "2"], 64, "No such option"),
         (["strategy", "--to-strategy", "AVG", "--best"], 64, "No such option"),
         (["broker", "--broker", "c"], 1, "no broker matches 'c'; the snapshot has 2: a, b"),

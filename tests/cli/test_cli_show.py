@@ -114,11 +114,11 @@ def test_one_queue_and_one_client(run):
 @pytest.mark.parametrize(("arguments", "said"), [
     (["show", "--where", "idle>0"], "there is no column 'idle'; there are consumer_group"),
     (["groups", "--where", "idel>0"], "did you mean idle?"),
-    (["groups", "--where", "idle"], "'idle' is no condition"),
+    (["groups", "--where", "idle"], "'idle' is not a condition"),
     (["groups", "--where", "idle>many"], "idle holds numbers, got 'many'"),
-    (["show", "--queue", "seven"], "'seven' is neither ID, BROKER:ID nor"),
-    (["show", "--queue", "b:x"], "'b:x' is neither ID, BROKER:ID nor"),
-    (["show", "--by", "host", "--queue", "7"], "--queue is of rows of queues"),
+    (["show", "--queue", "seven"], "'seven' is not a queue: give ID, BROKER:ID or"),
+    (["show", "--queue", "b:x"], "'b:x' is not a queue: give ID, BROKER:ID or"),
+    (["show", "--by", "host", "--queue", "7"], "--queue selects rows of queues"),
     (["show", "--columns", "ownr"], "did you mean owner?"),
     (["plan", "--scale", "2", "--show", "groups", "--where", "movd>0"], "did you mean moved?"),
 ])  # fmt: skip
@@ -131,7 +131,7 @@ def test_wrong_usage_says_what_would_be_right(run, arguments, said):
     ("words", "said"),
     [
         (["--queue", "z:1"], "no broker matches 'z'; "),
-        (["--queue", "a:77"], "no queue matches a:77; ids of queues go from 0 to 2"),
+        (["--queue", "a:77"], "no queue matches a:77; queue ids are 0 to 2"),
         (["--queue", "x/a:0"], "no topic matches 'x'; "),
         (["-c", "idle"], "no client matches 'idle'; idle is a consumer group"),
         (["-g", "10.0.0.9@d"], "10.0.0.9@d is a client of group doubt"),
@@ -150,7 +150,7 @@ def test_a_queue_without_a_row_for_another_reason_is_no_wrong_name(run):
 def test_conditions_that_no_row_meets_are_said_on_standard_error(run):
     code, out, err = run("groups", "--where", "group=nobody", "-o", "json")
     assert (code, json.loads(out)) == (0, [])
-    assert "no row of 3 meets --where" in err
+    assert "no row of 3 matches --where" in err
 
 
 def test_conditions_are_of_every_table(run):

@@ -74,11 +74,11 @@ def test_a_script_is_played_as_before(run):
     [
         ((), "no snapshot is given"),
         (GROUP, "give --event"),
-        (("-f", "example:orders", "--event", "crash"), "3 are named"),
+        (("-f", "example:orders", "--event", "crash"), "3 match"),
         ((*GROUP, "--event", "krash"), "did you mean crash"),
         ((*GROUP, "--event", "crash", "--rate", "many"), "messages per second"),
         (("example:three-deaths", "--rate", "5"), "produced_per_second"),
-        (("example:three-deaths", "-g", "g"), "-g is for a snapshot"),
+        (("example:three-deaths", "-g", "g"), "-g applies to a snapshot"),
     ],
 )
 def test_options_that_do_not_fit_are_refused(run, arguments, said):

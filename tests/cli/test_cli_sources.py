@@ -205,16 +205,16 @@ def test_a_flag_may_be_repeated(run, outputs):
 def test_standard_input_is_given_once(arguments, run):
     code, _, err = run(*arguments)
     assert code == exit_codes.USAGE
-    assert "standard input is given 2 times, and can be read once" in err
+    assert "standard input is given 2 times and can be read only once" in err
 
 
 def test_what_is_read_again_is_not_standard_input(run):
     code, _, err = run("serve", "-f", "-")
     assert code == exit_codes.USAGE
-    assert "standard input can be read once" in err
+    assert "can read standard input only once" in err
 
 
 def test_a_moment_is_of_one_history(run, outputs):
     code, _, err = run("groups", "--at", "03:00", "-f", "a.history", "-f", "b.history")
     assert code == exit_codes.USAGE
-    assert "--at is a moment of one history: give -f HISTORY once" in err
+    assert "--at selects a time of one history: give -f HISTORY once" in err

@@ -153,7 +153,7 @@ def test_plan_explain_compare_and_rollout_say_the_same(
         ([*ALLOCATE, "ORDINAL(table=true)"], "ORDINAL takes pattern, tables, got table; did you mean tables?"),
         ([*ALLOCATE, "ORDINAL(pattern=-)"], "pattern must have one # and no digit beside it"),
         ([*ALLOCATE, "STABLEE(slack=1)"], "did you mean STABLE/1?"),
-        ([*ALLOCATE, "MACHINE_ROOM_NEARBY_POOLED-AVG"], "reads machine rooms, which no option gives"),
+        ([*ALLOCATE, "MACHINE_ROOM_NEARBY_POOLED-AVG"], "needs machine rooms, and allocate has no option for them"),
         (["compare", "-f", "example:seed", "--to-strategy", "AVG,STABLE(slak=1)"], "STABLE takes slack, got slak"),
         (["plan", "-f", "example:seed", "--to-strategy", "WEIGHTED(weights=1)"], "no text can give weights"),
         (["bulk", "-f", "x", "--out", "y", "-s", "MACHINE_ROOM_NEARBY"], "write MACHINE_ROOM_NEARBY-AVG, for example"),
@@ -178,7 +178,7 @@ def test_rooms_that_nobody_knows(capsys):
         )
         == 1
     )
-    assert "the snapshot knows no machine room" in capsys.readouterr().err
+    assert "the snapshot has no machine rooms" in capsys.readouterr().err
 
 
 def test_a_short_form_is_the_same_as_the_parameter(capsys):

@@ -109,5 +109,5 @@ def test_a_planted_defect_ends_with_70_and_a_traceback(room, folder, cluster, mo
             err = capsys.readouterr().err
             assert code == exit_codes.DEFECT, (name, kind, err)
             assert "Traceback (most recent call last):" in err and SAID in err, (name, kind)
-            assert f"defect of rmqalloc, not of what it was given: {kind.__name__} in" in err
+            assert f"defect of rmqalloc, not of its input: {kind.__name__} in" in err
     gc.collect()

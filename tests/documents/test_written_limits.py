@@ -128,7 +128,7 @@ def test_a_cell_of_csv_may_be_longer_than_the_standard_library_reads(n, tmp_path
 @pytest.mark.parametrize("where", ["consume_tps", "strategy_params"])
 def test_a_number_that_is_none_is_not_written(number, form, where, tmp_path):
     group = Group("g", **{where: number if where == "consume_tps" else {"a": number}})
-    with pytest.raises(SnapshotError, match=r"finite|is not a number that|not JSON compliant"):
+    with pytest.raises(SnapshotError, match=r"finite|is not a JSON number|not JSON compliant"):
         write_snapshot(of(group), str(tmp_path / f"s.{form}"))
     assert list(tmp_path.iterdir()) == []
 
@@ -148,7 +148,7 @@ def test_a_plan_that_could_not_be_read_is_not_written(name, tmp_path, monkeypatc
             save_plan(plan, path)
             assert load_plan(path).digest == plan.digest
             patch.setattr(read_budget, bound, exact - 1)
-            with pytest.raises(PlanError, match=r"would have more than 0 MiB|holds more values"):
+            with pytest.raises(PlanError, match=r"would have more than 0 MiB|contains more values"):
                 save_plan(plan, path)
             with pytest.raises(PlanError):
                 load_plan(path)

@@ -102,7 +102,7 @@ def test_results_in_one_batch_say_which_function_cuts(monkeypatch):
     monkeypatch.setattr("rmqalloc.evaluation.expand.MAX_TEXT_OF_COLUMN", 100)
     monkeypatch.setattr("rmqalloc.evaluation.batch_planning.MAX_TEXT_OF_COLUMN", 100)
     for function, stream in STREAMS.values():
-        words = f"the names repeat too often for one batch: use {stream.__name__}, which cuts"
+        words = f"the names repeat too often for one batch: use {stream.__name__}, which divides"
         with pytest.raises(ValueError, match=words):
             function(many(), SPEC)
 

@@ -163,7 +163,10 @@ def test_patterns_are_refused_as_directories_are(put):
     refused(f"{root}/d/*", "d/* matches no Parquet file", kind=FileNotFoundError)
     refused(f"{root}/[ab]", "lies in directories of no name=")
     refused(
-        f"{root}/[bc]", "fleet/c holds no Parquet file", "give one, such as", kind=FileNotFoundError
+        f"{root}/[bc]",
+        "fleet/c holds no Parquet file",
+        "give a subdirectory, such as",
+        kind=FileNotFoundError,
     )
     assert groups(f"{root}/[bd]") == ["b"]
 
@@ -256,7 +259,7 @@ def test_other_directories_are_not_read(put):
     (root / "a").unlink()
     refused(
         root,
-        "fleet holds no Parquet file; directories in it are not read: give one, such as",
+        "fleet holds no Parquet file; its subdirectories are not read: give a subdirectory, such as",
         "fleet/sub",
         kind=FileNotFoundError,
     )
@@ -415,7 +418,7 @@ def test_names_of_columns_match_in_any_case(put):
 def test_tables_are_refused(put, name, kind, mark):
     refused(
         put(**{"a": units("a"), name: "{}"}),
-        f"fleet is a table of {kind} or a part of one, for it holds {mark}.",
+        f"fleet is a table of {kind} or a part of it: it contains {mark}.",
         f"--spark --format {kind.lower()}, with --spark --table NAME",
     )
     assert groups(put(a=units("a")) / "a") == ["a"]
@@ -423,13 +426,13 @@ def test_tables_are_refused(put, name, kind, mark):
 
 def test_a_table_is_refused_by_its_partitions_and_by_its_directories(put):
     root = put(**{"k=1/a": units("a"), "k=1/.hoodie_partition_metadata": "x"})
-    refused(root, "fleet/k=1 is a table of Hudi or a part of one")
+    refused(root, "fleet/k=1 is a table of Hudi or a part of it")
     ice = put(**{"ice/data/a": units("a"), "ice/metadata/x": "x"}) / "ice"
-    refused(ice, "ice is a table of Iceberg or a part of one, for it holds data and metadata")
+    refused(ice, "ice is a table of Iceberg or a part of it: it contains data and metadata")
     delta = put(**{"delta/k=1/a": units("a"), "delta/_delta_log/x": "x"}) / "delta"
-    refused(f"{delta}/k=*/?", "delta is a table of Delta or a part of one", "holds _delta_log")
+    refused(f"{delta}/k=*/?", "delta is a table of Delta or a part of it", "contains _delta_log")
     (ice / "more").mkdir()
-    refused(ice, "give one, such as", kind=FileNotFoundError)
+    refused(ice, "give a subdirectory, such as", kind=FileNotFoundError)
 
 
 def test_the_table_of_hudi_that_was_read_as_files_is_refused():

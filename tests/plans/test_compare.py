@@ -274,7 +274,7 @@ def test_what_is_left_out_is_told(capsys, tmp_path):
     [
         ("--to-strategy AVG,BEST", 64, "unknown strategy 'BEST'"),
         ("--to-strategy avg_by_circle", 64, "did you mean AVG_BY_CIRCLE?"),
-        ("--to-strategy AVG,AVG", 64, "a strategy is there twice in 'AVG,AVG'"),
+        ("--to-strategy AVG,AVG", 64, "a strategy is given twice in 'AVG,AVG'"),
         ("--to-strategy CONSISTENT_HASH:lots", 64, "'CONSISTENT_HASH:lots' is not NAME:N"),
         ("--to-strategy MACHINE_ROOM", 64, "nor MACHINE_ROOM:ROOM+ROOM"),
         ("--to-strategy POP", 64, "POP"),

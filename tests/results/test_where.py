@@ -56,10 +56,11 @@ def test_sliced_and_chunked_tables_are_read_as_they_are():
 
 @pytest.mark.parametrize(("condition", "said"), [
     pytest.param("idle",
-                 "'idle' is no condition: NAME, one of = != < <= > >= ~, and a value, such as 'idle>0' in quotes",
+                 "'idle' is not a condition: give NAME, an operator (= != < <= > >= ~) and a value, "
+                 "in quotes, such as 'idle>0'",
                  id="idle"),
-    (">0", "is no condition"),
-    ("a+b=1", "is no condition"),
+    (">0", "is not a condition"),
+    ("a+b=1", "is not a condition"),
     pytest.param("idel>0",
                  "there is no column 'idel'; there are name, idle, skew, is_idle, owners, time, pair; did you mean idle?",
                  id="idel>0"),

@@ -15,7 +15,7 @@ from rmqalloc.scenarios import AddClients
 from rmqalloc.snapshot.plain_data import to_document
 from rmqalloc.snapshot.snapshot import Client, Group, Snapshot, Topic, TopicBroker
 
-FLAGS = "to say in which machine room it stands: --add-client ID=ROOM"
+FLAGS = "give its machine room: --add-client ID=ROOM"
 
 
 def cluster():

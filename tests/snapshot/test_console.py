@@ -72,7 +72,7 @@ def test_all_groups(release):
     unknown = {group.name: group.unknown["clients"] for group in snapshot.groups}
     assert unknown.keys() - {"idle"} == {"order-svc", "popper", "audit", "off"}
     assert unknown["order-svc"] == "groupList says that it has 3, not which"
-    assert "count 0: it has none, or could not be asked" in unknown["off"]
+    assert "count 0: it owns none, or did not answer" in unknown["off"]
     assert "order-svc 0" in warnings[0]
 
 
@@ -83,7 +83,7 @@ def test_groups_of_a_topic(release):
     assert owned(groups["order-svc"]) == OWNED
     assert owned(groups["audit"]) == {"192.0.2.2@a1": 8}
     assert sum(lag.messages for lag in groups["off"].lags) == 8
-    assert "shows no client where nobody owns a queue" in groups["off"].unknown["owners"]
+    assert "shows no client both for an unowned queue" in groups["off"].unknown["owners"]
 
 
 @pytest.mark.parametrize("release", RELEASES)
@@ -197,8 +197,8 @@ def test_offsets_of_one_broker_are_known_in_part(tmp_path):
     first = [row for row in rows if row["queueStatInfoList"][0]["brokerName"] == "broker-a"]
     snapshot, _ = read_text(tmp_path, json.dumps(first), "queryTopicByConsumer.order-svc.json")
     (group,) = snapshot.groups
-    assert "others may not have been asked" in group.unknown["lags"]
-    assert "others may not have been asked" in group.unknown["owners"]
+    assert "the remaining brokers may not have been queried" in group.unknown["lags"]
+    assert "the remaining brokers may not have been queried" in group.unknown["owners"]
 
 
 def test_a_total_that_its_queues_do_not_have(tmp_path):

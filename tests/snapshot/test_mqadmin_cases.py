@@ -143,7 +143,7 @@ def test_an_indented_paste(name):
 def test_several_routes_without_their_command_lines():
     with pytest.raises(
         SnapshotError,
-        match=r"routes.txt:2: 2 outputs of topicRoute .* must stand above each of them",
+        match=r"routes.txt:2: 2 outputs of topicRoute .* above each of them",
     ):
         read(WRONG / "loop-of-routes-in-one-file")
 
@@ -190,7 +190,7 @@ def test_the_list_of_all_groups():
     assert {one.name: one.client_ids for one in snapshot.groups} == {"order-svc": [], "audit": []}
     assert {one.name: one.unknown["clients"] for one in snapshot.groups} == {
         "order-svc": "consumerProgress says that it has 3, not which",
-        "audit": "consumerProgress lists it as OFFLINE: it has none, or could not be asked",
+        "audit": "consumerProgress lists it as OFFLINE: it owns none, or did not answer",
     }
     assert "order-svc 12, audit -647260483" in warnings[0]
     findings = rmqalloc.check(snapshot)
@@ -343,7 +343,7 @@ def test_a_snapshot_of_nothing_is_neither_clean_nor_written(run, tmp_path):
         out = tmp_path / "out.json"
         code, _, shown = run("convert", given, "--out", out)
         assert (code, out.exists()) == (1, False)
-        assert "neither a topic nor a group" in shown
+        assert "no topic and no group" in shown
 
 
 def test_convert_repeats_the_error_of_mqadmin(run, tmp_path):

@@ -139,7 +139,7 @@ BINARY = {
     "an image, such as a screenshot": b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR",
     "a history of rmqalloc serve": SQLITE + b"rmqa\0",
     "a database of SQLite": SQLITE + b"\0\0\0\0\0",
-    "a Parquet file that is damaged, or stands beside other files": b"PAR1\x15\4",
+    "a Parquet file that is damaged, or given together with other files": b"PAR1\x15\4",
     "a recording of network packets (pcap)": b"\xd4\xc3\xb2\xa1\2\0\4\0",
     "a dump of a JVM's heap (hprof) or its flight recording (jfr)": b"JAVA PROFILE 1.0.2\0",
     "a commit log of a broker's store": b"\0\0\1\0\xda\xa3\x20\xa7\0\0",

@@ -54,7 +54,7 @@ def test_alone_it_names_group_topic_and_some_clients(read):
     assert (group.name, group.subscriptions) == ("order-svc", ("orders",))
     assert owned(group) == {"10.1.1.1@7#1": {0, 1}, "10.1.1.2@7#1": {2, 3}}
     assert group.unknown["clients"] == "only those that own a queue are known"
-    assert "where a client did not answer" in group.unknown["owners"]
+    assert "and for a client that did not answer" in group.unknown["owners"]
 
 
 def test_a_queue_without_a_row_is_not_known(read):

@@ -133,7 +133,7 @@ def test_a_queue_without_a_row_has_no_known_owner():
 
 def test_owners_that_are_all_not_shown_are_not_known():
     (group,) = read_case("progress-s-all-NA")[0].groups
-    assert "N/A where nobody owns a queue" in group.unknown["owners"]
+    assert "N/A both for an unowned queue" in group.unknown["owners"]
 
 
 def test_queue_minus_one_is_a_group_in_pop_mode():
@@ -190,7 +190,7 @@ def test_what_is_put_into_a_paste_changes_nothing(changed, read):
     expected, _ = read(WHOLE)
     snapshot, warnings = read(changed(WHOLE))
     assert (snapshot.topics, snapshot.groups) == (expected.topics, expected.groups)
-    assert all("shows one of a queue's owners" in words for words in warnings)
+    assert all("shows one owner of a queue" in words for words in warnings)
 
 
 # --- Rows that are missing ---

@@ -312,7 +312,7 @@ JSON_HEAD = '{"apiVersion": "rmqalloc/v1", "kind": "Snapshot",\n'
                      "s.parquet: not Parquet, or damaged or cut", id="parquet damaged"),
         pytest.param("s.parquet", b"", "s.parquet: not Parquet, or damaged or cut", id="parquet empty"),
         pytest.param("s", "no form at all",
-                     "s: its form cannot be told from its name or content, which may be json", id="no form"),
+                     "s: its format is not recognised from its name or content, which may be json", id="no form"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_names_its_place(name, text, said, tmp_path):
@@ -363,7 +363,7 @@ def test_a_snapshot_beside_another_file_is_refused_with_both_names(tmp_path):
     output = given_text(tmp_path, "z.txt", "#Group  #Count  #Version")
     with pytest.raises(
         SnapshotError,
-        match=r"only outputs of tools can be joined; else give one file, got "
+        match=r"several files are allowed for outputs of tools only; give one file, got "
         r".*/a.yaml \(yaml\), .*/z.txt \(outputs\)$",
     ):
         read_snapshots([output, document])
@@ -478,7 +478,7 @@ def test_of_many_files_that_are_left_out_the_first_are_named(tmp_path):
 
 def test_folders_that_cannot_be_read_are_refused(tmp_path, monkeypatch):
     (tmp_path / "empty" / ".hidden").mkdir(parents=True)
-    with pytest.raises(SnapshotError, match="empty: there is no file in this folder, hidden ones"):
+    with pytest.raises(SnapshotError, match="empty: this folder contains no file, except hidden"):
         read_snapshots([tmp_path / "empty", ORDERS])
     notes = [given_text(tmp_path, f"{name}.md", "# Notes\n") for name in ("m", "n")]
     with pytest.raises(

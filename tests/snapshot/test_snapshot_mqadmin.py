@@ -88,8 +88,8 @@ def test_consumer_progress_shows_addresses_only():
     (group,) = snapshot.groups
     assert group.client_ids == ["192.0.2.2"]
     assert len(group.clients[0].owned) == 14
-    assert group.unknown["clients"].startswith("only addresses of those that own a queue")
-    assert "shows one of a queue's owners even if it has two" in warnings[0]
+    assert group.unknown["clients"].startswith("only addresses of clients that own a queue")
+    assert "shows one owner of a queue even if it has two" in warnings[0]
 
 
 def test_consumer_status_lists_clients():

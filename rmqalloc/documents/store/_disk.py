@@ -105,7 +105,7 @@ def sync_names(folder: Path) -> None:
     try:
         sync_folder(folder)
     except OSError as error:
-        said = f"{error.strerror}; the new content is in place, but may not survive a loss of power"
+        said = f"{error.strerror}; the new content is written, but may be lost if power fails"
         raise OSError(error.errno, said) from None
 
 

@@ -47,7 +47,7 @@ def locked(folder: str | os.PathLike[str], seconds: float = LOCK_SECONDS) -> Ite
     ...             pass
     ...     except LockedError as error:
     ...         print(error.strerror)
-    another program has been writing here for more than 0 s
+    another program has held the lock for more than 0 s
     """
     if not has_locks():
         yield
@@ -61,7 +61,7 @@ def locked(folder: str | os.PathLike[str], seconds: float = LOCK_SECONDS) -> Ite
         until = time.monotonic() + seconds
         while try_lock(descriptor) is False:
             if time.monotonic() >= until:
-                said = f"another program has been writing here for more than {seconds:g} s"
+                said = f"another program has held the lock for more than {seconds:g} s"
                 raise LockedError(errno.EAGAIN, said, os.fspath(folder))
             time.sleep(0.01)
         yield

@@ -249,7 +249,7 @@ def _check_replaceable(target: Path) -> None:
     if os.path.ismount(target):
         raise OSError(
             errno.EBUSY,
-            "a mount point cannot be replaced; give a directory in it",
+            "a mount point cannot be replaced; give a directory inside of it",
             os.fspath(target),
         )
     _check_writable(target)

@@ -119,12 +119,12 @@ def _beside_outputs(document: _Formed) -> LeftOut:
 def _several(formed: list[_Formed]) -> str:
     first_documents = sorted(formed, key=lambda entry: entry.form == OUTPUTS)
     shown = [f"{entry.source.name} ({entry.form})" for entry in first_documents]
-    return f"only outputs of tools can be joined; else give one file, got {named(shown)}"
+    return f"several files are allowed for outputs of tools only; give one file, got {named(shown)}"
 
 
 def _nothing(left_out: list[LeftOut]) -> str:
     if not left_out:
-        return "only outputs of tools can be joined; else give one file, got none"
+        return "several files are allowed for outputs of tools only; give one file, got none"
     first, *others = left_out
     if not others:
         return first.reason

@@ -43,8 +43,8 @@ def form_of(source: Source) -> str:
         raise source.error(outputs.not_read(source.text(), source.path))
     if found is None:
         raise source.error(
-            f"its form cannot be told from its name or content, which may be {', '.join(FORMS)}; "
-            "a suffix such as .json says it"
+            "its format is not recognised from its name or content, which may be "
+            f"{', '.join(FORMS)}; add a suffix such as .json"
         )
     return found
 

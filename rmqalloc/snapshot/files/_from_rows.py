@@ -194,7 +194,7 @@ def _check_shape(filled: tuple[str, ...]) -> None:
         missing = [key for key in _NEEDS.get(name, ()) if key not in filled]
         if missing:
             raise SnapshotError(
-                f"{name} is filled and {' and '.join(missing)} not; together they say what it is of"
+                f"{name} is filled and {' and '.join(missing)} not; both are required"
             )
 
 

@@ -203,7 +203,7 @@ def _check_size(data: bytes, n_rows: int) -> None:
         n_bytes += page.n_bytes
         if n_bytes > read_budget.MAX_BYTES:
             raise SnapshotError(
-                f"has more than {read_budget.MAX_BYTES >> 20} MiB unpacked; give fewer groups at once"
+                f"has more than {read_budget.MAX_BYTES >> 20} MiB unpacked; give fewer groups"
             )
         if page.is_delta:
             raise SnapshotError(

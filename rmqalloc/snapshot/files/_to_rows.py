@@ -23,7 +23,7 @@ def to_rows(snapshot: Snapshot) -> Iterator[Row]:
     """
     for number, cells in enumerate(_rows(snapshot)):
         if number >= most_rows():
-            raise SnapshotError(f"has more than {most_rows()} rows; give fewer groups at once")
+            raise SnapshotError(f"has more than {most_rows()} rows; give fewer groups")
         row = {name: value for name, value in cells.items() if value is not None}
         for name in _NAMES:
             if name in row and not _held(row[name]):

@@ -59,7 +59,7 @@ def write_snapshot(
     content = _bytes(snapshot, form, safe)
     if len(content) > read_budget.MAX_BYTES:
         raise SnapshotError(
-            f"has more than {read_budget.MAX_BYTES >> 20} MiB as {form}; give fewer groups at once"
+            f"has more than {read_budget.MAX_BYTES >> 20} MiB as {form}; give fewer groups"
         )
     if path_or_dash == STDIN:
         sys.stdout.buffer.write(content)
@@ -79,7 +79,7 @@ def form_to_write(path_or_dash: str, form: str = AUTO) -> str:
         suffix = PurePath(path_or_dash).suffix.lower()
         if suffix and path_or_dash != STDIN and suffix not in SUFFIXES:
             raise SnapshotError(
-                f"suffix {suffix!r} is not known; known are {', '.join(SUFFIXES)}; or say the form"
+                f"suffix {suffix!r} is not known; known are {', '.join(SUFFIXES)}; or give the format"
             )
         return SUFFIXES.get(suffix, "json")
     if form not in WRITTEN:

@@ -45,7 +45,7 @@ def read(source: Source) -> tuple[Snapshot, tuple[str, ...]]:
             )
         for number, cells in enumerate(reader):
             if number >= most_rows():
-                raise SnapshotError(f"has more than {most_rows()} rows; give fewer groups at once")
+                raise SnapshotError(f"has more than {most_rows()} rows; give fewer groups")
             row = dict(_cells(names, cells))
             if row:
                 table.add(row)

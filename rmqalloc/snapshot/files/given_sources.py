@@ -103,7 +103,7 @@ def _files_in(folder: str) -> list[_Path]:
                 else:
                     found.append(_Path(entry.path, True, _problem(entry)))
     if not found:
-        raise SnapshotError(f"{folder}: there is no file in this folder, hidden ones aside")
+        raise SnapshotError(f"{folder}: this folder contains no file, except hidden files")
     return sorted(found)
 
 
@@ -123,7 +123,7 @@ def _read(files: Iterable[_Path]) -> Iterator[GivenSource]:
         if n_bytes > read_budget.MAX_BYTES:
             raise SnapshotError(
                 f"{source.name}: the files up to this one have more than "
-                f"{read_budget.MAX_BYTES >> 20} MiB together; give fewer groups at once"
+                f"{read_budget.MAX_BYTES >> 20} MiB together; give fewer groups"
             )
         yield GivenSource(source, file.is_in_folder, problem)
 

@@ -84,7 +84,7 @@ def group(
     alive = _alive(lists)
     if any(len(alive[broker]) < len(connections) for broker, connections in lists.items()):
         unknown["clients"] = (
-            "brokers do not list the same connections of one client id: some are dead, or processes share it"
+            "brokers list different connections for one client id: some are dead, or processes share the id"
         )
     ids = {}
     for broker, connections in alive.items():

@@ -36,7 +36,7 @@ _SETTINGS_UNTIL, _LISTS_UNTIL, _INFOS_UNTIL, _ALL_UNTIL = 0.07, 0.6, 0.5, 0.9
 _REGISTER_WITHIN = 35.0
 """Seconds for which a broker that answers and that no name server lists counts as listed: it registers every 30 s."""
 
-_NO_TIME = "it was not asked in this reading, for which there was no time left; requests of all groups take longer"
+_NO_TIME = "it was not queried in this reading for lack of time; requests of all groups take longer"
 
 _TOO_LATE = "it did not answer within the time for which the rest of the reading waits"
 _LEAST_FOR_SETTINGS = 0.5  # seconds
@@ -452,9 +452,11 @@ class Retaker(ClusterReader):
         outdated = before.outdated()
         never = [client_id for client_id in self._relays(view) if client_id not in before.infos]
         if outdated:
-            unknown["owners"] = f"the group changed since {named(outdated)} last said what they own"
+            unknown["owners"] = (
+                f"the group changed since {named(outdated)} last reported their queues"
+            )
         elif never:
-            unknown["owners"] = f"{named(never)} have not said yet what they own"
+            unknown["owners"] = f"{named(never)} have not reported their queues yet"
         return unknown
 
 

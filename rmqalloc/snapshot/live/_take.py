@@ -165,7 +165,9 @@ class ClusterReader:
         answer = await self._tried_name_server(code, {}, code.name, read)
         if answer.value:
             return brokers
-        doubt = "the name server did not say whether it lets slaves stand in (supportActingMaster)"
+        doubt = (
+            "the name server did not report whether slaves may act as master (supportActingMaster)"
+        )
         change: dict[str, Any] = (
             {"role_doubt": doubt} if answer.value is None else {"role": "SLAVE"}
         )
@@ -276,7 +278,7 @@ class ClusterReader:
         silent = [client_id for client_id in asked if client_id not in infos]
         if not silent:
             return {}
-        return {"subscriptions": f"{named(silent)} did not say what they subscribe to"}
+        return {"subscriptions": f"{named(silent)} did not report their subscriptions"}
 
     def _modes_missing(self) -> dict[str, str]:
         """Return which brokers did not report whether clients share queues that brokers assign."""
@@ -287,7 +289,7 @@ class ClusterReader:
         if not self._failed_modes:
             return {}
         silent = named(self._failed_modes)
-        return {"brokers": f"{silent} did not say whether clients share queues (POP)"}
+        return {"brokers": f"{silent} did not report whether clients share queues (POP)"}
 
     async def _infos(
         self, group: str, view: dict[str, answers.Connections]

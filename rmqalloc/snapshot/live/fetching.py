@@ -21,8 +21,9 @@ from rmqalloc.snapshot.snapshot import Snapshot
 StrPath = str | os.PathLike[str]
 
 _OPEN_KEYS = (
-    "keys are used without TLS that verifies servers: whoever sees a signed request can send others by its signature, which "
-    "covers neither code nor time; use TLS, and a user who may only read"
+    "keys are used without verified TLS: an observer of a signed request can send "
+    "different requests with its signature, which covers neither code nor time; use TLS and a "
+    "read-only user"
 )
 
 
@@ -70,7 +71,7 @@ def fetch(
         TLS that verifies, no broker needs to. What would be asked of another broker with keys is in
         ``errors``.
     tls, tls_insecure : bool
-        Speak TLS; every other option of it implies it. ``tls_insecure`` does not verify the server.
+        Use TLS; every further TLS option implies it. ``tls_insecure`` does not verify the server.
     tls_ca, tls_cert, tls_key : path, optional
         Certificates to trust; the client's own certificate and its key (PEM).
     timeout : float
@@ -78,21 +79,21 @@ def fetch(
     parallel : int
         Most requests under way at one server.
     deadline : float, optional
-        Seconds that reading everything may take; what is not read by then is missing.
+        Limit for reading everything, in seconds; parts not read by then are missing.
     on_progress : callable, optional
-        Called with the numbers of requests that are answered and known.
+        Called with the numbers of answered and known requests.
 
     Returns
     -------
     Snapshot
-        Everything that could be read; what could not is in ``errors``.
+        Everything that could be read; failed requests are in ``errors``.
 
     Raises
     ------
     RemotingError, ResponseError
         No name server answers, or it refuses.
     FetchError
-        The name servers know no broker, or nothing could be read.
+        The name servers list no broker, or nothing could be read.
     NoMatchError
         Everything could be read and a pattern matches nothing.
     OSError, ValueError
@@ -102,7 +103,7 @@ def fetch(
     Warns
     -----
     UserWarning
-        Keys are used without TLS that verifies servers.
+        Keys are used without verified TLS.
 
     Examples
     --------
@@ -149,7 +150,7 @@ def access_of(
     """Return the name servers, and how they and the brokers are reached, see `fetch`."""
     servers = name_servers(name_server)
     if tls_key and not tls_cert:
-        raise ArgumentError("tls_key is the key of a certificate; give it with tls_cert")
+        raise ArgumentError("tls_key needs a certificate: give tls_cert as well")
     speaks_tls = tls or tls_insecure or any((tls_ca, tls_cert, tls_key))
     context = tls_context(tls_ca, tls_cert, tls_key, not tls_insecure) if speaks_tls else None
     named = SignedServers(servers, acl_address or "")

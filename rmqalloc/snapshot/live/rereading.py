@@ -34,11 +34,11 @@ T = TypeVar("T")
 
 
 class ClosedError(Error, ValueError):
-    """A `Rereader` that is closed was asked to read."""
+    """`Rereader.read` was called on a closed reader."""
 
 
 class GroupAges(NamedTuple):
-    """When the parts of one group were last read, in seconds of the Unix clock; None: never."""
+    """Unix times of the last reading of the parts of one group, in seconds; None: never."""
 
     clients: float | None
     """When its client lists were last read from every broker that has them."""
@@ -48,30 +48,28 @@ class GroupAges(NamedTuple):
 
 
 class ClusterReading(NamedTuple):
-    """A cluster as one reading left it.
+    """A cluster after one reading.
 
     Attributes
     ----------
     snapshot : Snapshot
-        As `fetch` gives it. What was not asked this time is carried over from the reading before,
-        as are clients that a broker does not list now but did before: then ``Group.unknown`` says
-        so, and since when. Offsets and owned queues of what did not answer are missing, as ``errors``
-        say.
+        As from `fetch`. Parts that were not queried are copied from the previous reading, as are
+        clients that a broker listed only before; ``Group.unknown`` then states this with a time.
+        Offsets and owned queues are missing if no answer came, see ``errors``.
     began_at, read_at : float
-        When the reading began and ended, in seconds of the Unix clock.
+        Unix times of the start and end of the reading, in seconds.
     ages : mapping of consumer group to GroupAges
-        How old each group's parts are; those of ``not_read`` are older than the reading.
+        Ages of each group's parts; parts of groups in ``not_read`` are older than the reading.
     not_read : frozenset of str
-        Groups whose client lists could not be read this time, or not from every broker: what became
-        of them is not known.
+        Groups whose client lists could not be read from every broker; their present state is
+        unknown.
     is_whole : bool
-        Whether every broker answered for the list of groups: only then is a group that is missing
-        gone.
+        True if every broker answered the request for groups: only then is a missing group gone.
     n_requests : mapping of broker name to int
         Requests sent in this reading.
     is_dated : bool
-        Whether ``began_at`` and ``read_at`` are when the data are from: not so of a file that does
-        not state it.
+        True if ``began_at`` and ``read_at`` are the times of the data; False for a file without a
+        time.
     """
 
     snapshot: Snapshot
@@ -90,14 +88,14 @@ class ClusterReading(NamedTuple):
 
 
 class Rereader:
-    """Reads a cluster whenever it is asked to, over connections that stay open; a context manager.
+    """Reads a cluster repeatedly, over open connections; a context manager.
 
     Parameters
     ----------
     name_server, groups, topics, **how
         As for `fetch`.
     per_second : float
-        Requests a second that one broker gets at most.
+        Most requests per second to one broker.
     every : float
         Seconds between readings that the caller intends: a reading takes 0.9 of it at most, and
         what is due is chosen so that it fits. Without trouble and with few groups a reading takes

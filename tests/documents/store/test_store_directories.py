@@ -109,7 +109,7 @@ def test_what_is_no_directory_or_a_mount_is_refused_before_the_work(tmp_path, mo
     monkeypatch.setattr(os.path, "ismount", lambda path: Path(path).name == "mount")
     for name, said in (
         ("file", "Not a directory"),
-        ("mount", "a mount point cannot be replaced; give a directory in it"),
+        ("mount", "a mount point cannot be replaced; give a directory inside of it"),
     ):
         with pytest.raises(OSError, match=said) as error, replaced_directory(tmp_path / name):
             pytest.fail("the work began")

@@ -69,7 +69,7 @@ def test_wrong_scenarios_are_said_before_spark_starts(tmp_path, capsys):
     assert "No such file" in capsys.readouterr().err
     path.write_text('{"scenarios": []}')
     assert main(["bulk", "--spark", *A_TO_B, "--scenario", str(path)]) == 1
-    assert "holds no scenario; give at least one" in capsys.readouterr().err
+    assert "contains no scenario; give at least one" in capsys.readouterr().err
 
 
 def test_what_a_plan_is_known_by():

@@ -52,7 +52,7 @@ BINARY = (
     ),
     BinaryKind("a database of SQLite", _TEXT, ((0, b"SQLite format 3\0"),)),
     BinaryKind(
-        "a Parquet file that is damaged, or stands beside other files",
+        "a Parquet file that is damaged, or given together with other files",
         "give it alone; if that fails, write it again",
         ((0, b"PAR1"),),
     ),

@@ -72,7 +72,9 @@ _QUERY_OF_KEY = {
 
 _QUEUE = re.compile(r"MessageQueue \[topic=([^,]*+), brokerName=(.*), queueId=(-?[0-9]{1,10})\]")
 _OF_SYSTEM = "%SYS%"
-_ONE_BROKER = "queryTopicByConsumer shows one broker, others may not have been asked"
+_ONE_BROKER = (
+    "queryTopicByConsumer shows one broker; the remaining brokers may not have been queried"
+)
 
 
 def classified(found: Sequence[Section]) -> list[Section]:
@@ -270,7 +272,7 @@ def _progress(section: Section, topics: Iterable[_TopicOffsets], lines: Iterator
             before = lags.setdefault(lag.queue, lag)
             if before != lag:
                 raise section.error(
-                    f"the offsets of {_name(lag.queue)} stand twice, and differ", line
+                    f"the offsets of {_name(lag.queue)} appear twice with different values", line
                 )
             if len(offsets) < len(lags):
                 offsets.append(line)

@@ -18,10 +18,10 @@ from rmqalloc.snapshot.snapshot import Lag
 from rmqalloc.text import printable
 
 _NOT_SHOWN = {
-    "consumerProgress": "says N/A where nobody owns a queue and where a client could not be asked",
-    "queryTopicByConsumer": "shows no client where nobody owns a queue and where a client could not be asked",
-    "queryConsumerByTopic": "shows no client where nobody owns a queue and where a client could not be asked",
-    "getConsumerStatus": "has no row where nobody owns a queue and where a client did not answer",
+    "consumerProgress": "prints N/A both for an unowned queue and for a client that did not answer",
+    "queryTopicByConsumer": "shows no client both for an unowned queue and for a client that did not answer",
+    "queryConsumerByTopic": "shows no client both for an unowned queue and for a client that did not answer",
+    "getConsumerStatus": "has no row both for an unowned queue and for a client that did not answer",
 }
 """What commands show of a queue whose owner they do not show."""
 
@@ -157,8 +157,7 @@ def _add(progress: Progress, placed: dict[MessageQueue, _PlacedLag]) -> list[Lag
         elif _offsets(first.lag) != _offsets(lag):
             raise progress.section.error(
                 f"queue {queue.queue_id} of topic {queue.topic!r} on broker {queue.broker_name!r} has offsets "
-                f"{_offsets(lag)} here and {_offsets(first.lag)} at {first.place}; "
-                "give one of the two outputs",
+                f"{_offsets(lag)} here and {_offsets(first.lag)} at {first.place}; give only one of the two outputs",
                 line,
             )
     return repeated
@@ -179,7 +178,7 @@ def _add_owners(
         if before != name and host_of(before) != name and before != host_of(name):
             raise progress.section.error(
                 f"{_name(queue)} has the client {printable(name)} here and {printable(before)} "
-                f"at {places[queue]}; give one of the two outputs",
+                f"at {places[queue]}; give only one of the two outputs",
                 lines[queue],
             )
         owners[queue] = max(before, name, key=len)

@@ -491,14 +491,14 @@ class Gathered:
                 queues.setdefault(address, []).append(queue)
         if command not in _SHOWS_SEVERAL:
             self.warnings.append(
-                f"group {printable(name)}: owners are those of {command}, which shows one of a queue's owners even if "
-                "it has two; consumerStatus shows all"
+                f"group {printable(name)}: owners are those of {command}, which shows one owner of a "
+                "queue even if it has two; consumerStatus shows all owners"
             )
         shared = sorted(name for name, count in names.items() if count > 1 and name in queues)
         if shared:
             self.warnings.append(
                 f"group {printable(name)}: several clients run at {', '.join(map(printable, shared[:3]))}; {command} "
-                "does not say which of them owns a queue, so what they own is left open; give their consumerStatus files"
+                "does not show which of them owns a queue, so their queues are unknown; give their consumerStatus files"
             )
         # A client without a queue there may own one of which no client is shown.
         none = () if progress.is_whole and not wrong else None
@@ -627,13 +627,11 @@ def _why_clients(outputs: GroupOutputs, progress: Consumed | None) -> str:
     if progress and progress.owners and progress.shows_ids:
         return "only those that own a queue are known"
     if progress and progress.owners:
-        return (
-            "only addresses of those that own a queue are known, and two on one host look like one"
-        )
+        return "only addresses of clients that own a queue are known, and two clients on one host look like one"
     if row and row.n_connections:
         return f"{row.command} says that it has {row.n_connections:,}, not which"
     if row:
-        return f"{row.command} lists it as {row.offline}: it has none, or could not be asked"
+        return f"{row.command} lists it as {row.offline}: it owns none, or did not answer"
     return "neither its consumerConnection nor its consumerStatus is given"
 
 

@@ -385,7 +385,7 @@ def _take_progress_of_groups(section: Section, gathered: Gathered) -> str:
 def _add_progress(group: str, progress: Progress, gathered: Gathered) -> str:
     gathered.groups[group].progress.append(progress)
     if progress.section.asked.with_clients and not progress.shows_owners:
-        why = f"consumerProgress ({progress.section.place()}) has no column of clients, for which -s true asks"
+        why = f"consumerProgress ({progress.section.place()}) has no column of clients, which needs the flag -s true"
         gathered.known_in_part(group, "owners", why)
     if progress.wrong_total:
         gathered.warnings.append(
@@ -527,8 +527,9 @@ _READ = {*_TAKE, LOG}
 def _topic(section: Section) -> str:
     if section.n_alike > 1:
         raise section.error(
-            f"{section.n_alike:,} outputs of topicRoute stand here, none of which prints its topic: the line with the command "
-            "(mqadmin topicRoute -t TOPIC) must stand above each of them"
+            f"{section.n_alike:,} outputs of topicRoute are joined here, and none prints its "
+            "topic: put the line with the command (mqadmin topicRoute -t TOPIC) above each of "
+            "them"
         )
     if section.name is None:
         raise section.error(

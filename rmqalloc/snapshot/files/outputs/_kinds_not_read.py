@@ -51,7 +51,7 @@ _DOCUMENTS = (
     ),
     Kind(
         "a list of findings of rmqalloc check",
-        "what was found wrong in another snapshot",
+        "findings of another snapshot",
         "give the snapshot or the outputs that were checked",
         mark=(
             r'kind"?[ \t]*:[ \t]*"?Findings\b'
@@ -60,13 +60,13 @@ _DOCUMENTS = (
     ),
     Kind(
         "a table that a verb of rmqalloc printed",
-        "what that verb computed",
+        "the result of that verb",
         "give the snapshot or the outputs that it read",
         line=r'[ \t\[]{0,80}\{"consumer_group": "|[ \t]*-[ \t]+consumer_group:[ \t]',
     ),
     Kind(
         "text that rmqalloc printed",
-        "what a verb computed",
+        "the result of a verb",
         "give the snapshot or the outputs that it read",
         line=(
             r"Group \S{1,255}  \S[^\n]{0,200}  \d+ clients?  \d+ queues?\b|Messages nobody reads: "
@@ -77,7 +77,7 @@ _DOCUMENTS = (
     Kind(
         "a message of rmqalloc",
         "",
-        "do what it says, and leave it out",
+        "follow its advice, and remove it",
         line=r"rmqalloc: (?!\$)|note: (?:plan|strategy|the snapshot) ",
     ),
     Kind(
@@ -116,7 +116,7 @@ _DOCUMENTS = (
     ),
     Kind(
         "a file of machine rooms",
-        "where brokers and clients stand",
+        "machine rooms of brokers and clients",
         "give it as --rooms FILE, and the snapshot as -f",
         mark=(
             r'\A(?:#[^\n]{0,300}\n)*(?:"?(?:brokers'
@@ -140,7 +140,7 @@ _DOCUMENTS = (
     ),
     Kind(
         "a page or report of rmqalloc",
-        "what a verb computed",
+        "the result of a verb",
         "give the snapshot or the outputs that it read",
         mark=r"<title>rmqalloc\b",
     ),
@@ -284,7 +284,7 @@ _DEPLOYMENT = (
         mark=r'apiVersion"?[ \t]*:[ \t]*"?rocketmq\.apache\.org/',
     ),
     Kind(
-        "what kubectl get prints",
+        "output of kubectl get",
         "the addresses and the age of pods, if -o wide was given",
         CLIENTS,
         line=(
@@ -304,7 +304,7 @@ _DEPLOYMENT = (
         ),
     ),
     Kind(
-        "what kubectl describe prints",
+        "output of kubectl describe",
         "the state of one object",
         CLIENTS,
         line=(
@@ -331,7 +331,7 @@ _DEPLOYMENT = (
         file_name=r"values[\w.-]{0,60}\.ya?ml",
     ),
     Kind(
-        "what docker ps prints",
+        "output of docker ps",
         "",
         _DIFFERENT_OUTPUTS,
         line=r"CONTAINER ID[ \t]+IMAGE|[0-9a-f]{12}[ \t]{2,40}\S{1,255}[ \t]{2,40}\"",
@@ -453,7 +453,7 @@ _STORE = (
     ),
     Kind(
         "consumerOrderInfo.json of a broker's store",
-        "what POP clients of ordered groups have not acknowledged",
+        "messages that POP clients of ordered groups have not acknowledged",
         LAG,
         mark=r'"popTime"\s{0,9}:\s{0,9}\d',
         file_name=r"consumerOrderInfo\.json(?:\.bak)?",
@@ -574,7 +574,7 @@ _FAILURES = (
     Kind(
         "an error of an mqadmin command",
         "",
-        "do what its line `Caused by` says, and run the command again",
+        "fix the cause in its line `Caused by`, and run the command again",
         mark=(
             r"org\.apache\.rocketmq\.tools\.command\.\w|com\.alibaba\.rocketmq\.tools\."
             r"|SubCommand(?:Exception)?\b[^\n]{0,60} command failed"
@@ -723,7 +723,7 @@ _COMMANDS = (
     ),
     _output(
         "queryMsgTraceById",
-        "who sent and consumed one message",
+        "producer and consumers of one message",
         line=(
             r"#Type[ \t]+#(?:Producer|Consumer)Group|(?:Pub"
             r"|Sub)[ \t]+\S{1,255}[ \t]+\S{1,255}[ \t]+\d{4}-\d\d-\d\d "
@@ -752,7 +752,7 @@ _COMMANDS = (
     ),
     _output(
         "updateTopic",
-        "what one topic was set to",
+        "settings of one topic",
         line=(
             r"create topic to \S{1,255} success|TopicConfig \[topicName=|set (?:broker"
             r"|cluster) orderConf\.|update topic perm from"
@@ -761,7 +761,7 @@ _COMMANDS = (
     ),
     _output(
         "updateSubGroup",
-        "what one group was set to",
+        "settings of one group",
         line=r"create subscription group to \S{1,255} success|(?:Simple)?SubscriptionGroupConfig[ \[{]",
         instead=CLIENTS,
     ),
@@ -878,7 +878,7 @@ _OTHER_BROKERS = (
 _JVM = (
     Kind(
         "a list of a JVM's threads (jstack)",
-        "where the threads of one client stand",
+        "stack traces of one client",
         f"{OWNERS}; with -s it holds the threads as well",
         line=(
             r'Full thread dump |"[^"\n]{1,200}" (?:#\d+ )?(?:\[\d+\] )?(?:daemon )?prio='
@@ -893,7 +893,7 @@ _JVM = (
     ),
     Kind(
         "a log of a JVM's garbage collection",
-        "when one process stood still",
+        "pauses of one process",
         CLIENTS,
         line=r"\[[^\]\n]{1,60}\](?:\[[^\]\n]{1,60}\]){0,4}\[gc[,\w ]{0,40}\]",
         mark=r"\[(?:Full )?GC (?:\(|pause|\d)|\[(?:PSYoungGen|ParNew|CMS-\w{1,40}): ",
@@ -1044,7 +1044,7 @@ _LOGS = (
     ),
     Kind(
         "the log of a client of the gRPC protocol (rocketmq-clients)",
-        "which queues one client was assigned, and when",
+        "queues assigned to one client, with times",
         f"{CLIENTS}; clients of this protocol share queues (POP), so there may be no owners",
         words=(
             "Assignments of topic=",
@@ -1061,13 +1061,13 @@ _LOGS = (
     ),
     Kind(
         "the log of the C++ client of the gRPC protocol (rocketmq-clients)",
-        "which queues one client was assigned, and when",
+        "queues assigned to one client, with times",
         f"{CLIENTS}; clients of this protocol share queues (POP), so there may be no owners",
         line=r"\d{4}-\d\d-\d\d [\d:.]{8,20} \[--[TDIWEC]--\] \[",
     ),
     Kind(
         "the log of a Go client (rocketmq-client-go)",
-        "which queues one client got, and when",
+        "queues that one client got, with times",
         OWNERS,
         line=r"(?:DEBU|INFO|WARN|ERRO|FATA)\[\d+\] ",
         words=(
@@ -1085,7 +1085,7 @@ _LOGS = (
     ),
     Kind(
         "the log of the C++ client, or of the Python or Node client over it",
-        "which queues one client got, and when",
+        "queues that one client got, with times",
         OWNERS,
         line=(
             r"\[\d{4}-[A-Z][a-z]{2}-\d\d [\d:.]{8,20}\]\((?:trace|debug|info|warning|error|fatal)\):"
@@ -1096,13 +1096,13 @@ _LOGS = (
     ),
     Kind(
         "the log of a .NET client (NewLife.RocketMQ)",
-        "which queues one client got, and when",
+        "queues that one client got, with times",
         OWNERS,
         line=r"\d\d:\d\d:\d\d\.\d{3} +\d+ [A-Z] ",
     ),
     Kind(
         "the log of a PHP program",
-        "what one client did",
+        "actions of one client",
         OWNERS,
         line=(
             r"(?:\[\d\d-[A-Z][a-z]{2}-\d{4} [^\]\n]{5,40}\] )?PHP (?:Fatal error|Warning|Notice"
@@ -1112,7 +1112,7 @@ _LOGS = (
     ),
     Kind(
         "the log of a Python program",
-        "what one client did",
+        "actions of one client",
         OWNERS,
         line=(
             r"(?:DEBUG|INFO|WARNING|ERROR|CRITICAL):[\w.]{1,100}:"
@@ -1122,7 +1122,7 @@ _LOGS = (
     ),
     Kind(
         "the log of a Node client",
-        "which queues one client got, and when",
+        "queues that one client got, with times",
         OWNERS,
         words=(
             "[mq:",
@@ -1136,14 +1136,14 @@ _LOGS = (
     ),
     Kind(
         "the log of a Java client",
-        "which queues one client got, and when",
+        "queues that one client got, with times",
         f"its lines `rebalanced result changed` are read where they are whole; {OWNERS}",
         words=("rebalanced result changed", "rebalance result changed"),
         file_name=r"(?:rocketmq_client|ons|rocketmq-client)\.log(?:\.\d{1,3})?",
     ),
     Kind(
         "a part of a Java client's log that shows no allocation",
-        "when one client sent heartbeats and pulled",
+        "heartbeats and pulls of one client",
         f"its lines `rebalanced result changed` show the queues of one client; {OWNERS}",
         words=(
             "RebalanceService",
@@ -1337,7 +1337,7 @@ _TEXTS = (
     ),
     Kind(
         "the log of a program",
-        "what one program did",
+        "actions of one program",
         OWNERS,
         line=(
             r"[\[ \t]*\d{4}[-/]\d\d[-/]\d\d[ T]\d\d:\d\d:\d\d[^\n]{0,200}?\b(?:TRACE|DEBUG|INFO|WARN"

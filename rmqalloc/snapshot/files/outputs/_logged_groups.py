@@ -193,15 +193,16 @@ class GroupLeft:
         different = next((count for count in counts if count.n != first.n), None)
         if different:
             self.warnings.append(
-                f"{self._group}: {_counting(first)}, {_counting(different)}: they have different lists of its clients, one of "
-                "them has ended, or the queues of one have stayed since, of which it prints no line"
+                f"{self._group}: {_counting(first)}, {_counting(different)}: they have different "
+                "lists of clients, one of them has ended, or the queues of one have not changed "
+                "since, which is not logged"
             )
             return f"{_counting(first)}, {_counting(different)}"
         given = f"logs of {counted(n_known, 'client')} are given"
         if n_known > first.n:
             self.warnings.append(
-                f"{self._group}: {given}, and {_counting(first)}, as the others: some have ended, or they have different lists "
-                "of its clients"
+                f"{self._group}: {given}, and {_counting(first)}, as the remaining logs: some have "
+                "ended, or they have different lists of clients"
             )
         if n_known != first.n or self._group.ends:
             return f"{given}, each of which counts {first.n}"

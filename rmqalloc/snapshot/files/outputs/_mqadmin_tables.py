@@ -221,7 +221,7 @@ def progress(section: Section) -> Progress:
         row = read.row(line)
         if not row.keys() >= _PROGRESS:
             raise section.error(
-                "a row of consumerProgress is cut, or something else stands among them", offset
+                "a row of consumerProgress is cut, or is mixed with other text", offset
             )
         number, end, at, diff, inflight = (
             _whole(section, offset, row.get(name, "0"))
@@ -399,7 +399,7 @@ def clients(section: Section) -> Listed:
         elif indexed := _INDEX.match(line):
             if ended is not None:
                 raise section.error(
-                    "a row of consumerStatus is cut or folded, or something else stands among the rows",
+                    "a row of consumerStatus is cut or folded, or is mixed with other text",
                     ended,
                 )
             found.append(_listed(section, offset, line))

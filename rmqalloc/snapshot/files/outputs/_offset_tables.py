@@ -28,7 +28,7 @@ _ASKED = re.compile(
 _ID_WIDTH = 50
 _WHOLE = re.compile(r"-?[0-9]{1,18}")
 _ONLY_ANSWERS = (
-    "getConsumerStatus has no row where nobody owns a queue and where a client did not answer"
+    "getConsumerStatus has no row both for an unowned queue and for a client that did not answer"
 )
 
 _GROUP_ROW = re.compile(
@@ -36,7 +36,7 @@ _GROUP_ROW = re.compile(
     r"\s+(?P<diff>-?[0-9]{1,18})\s+(?:\d{4}-\d\d-\d\d \d\d:\d\d:\d\d|-)\s*"
 )
 _TOTAL = "Diff Total:"
-_ONE_BROKER = "brokerConsumeStats shows one broker, and no queue of which nothing was consumed"
+_ONE_BROKER = "brokerConsumeStats shows one broker, and no queue without consumed messages"
 
 
 class ClientQueues(NamedTuple):
@@ -197,7 +197,7 @@ def _group_row(section: Section, offset: int, topic_width: int) -> tuple[str, La
     names = row["names"][topic_width:].split(maxsplit=1) if row else []
     if row is None or not topic or len(names) != 2:
         raise section.error(
-            "a row of brokerConsumeStats is cut, or something else stands among them", offset
+            "a row of brokerConsumeStats is cut, or is mixed with other text", offset
         )
     end, at, diff = (int(row[name]) for name in ("end", "at", "diff"))
     if diff != end - at:

@@ -619,8 +619,7 @@ def with_fields(part: T, **others: Any) -> T:
     Examples
     --------
     >>> with_fields(TopicBroker("b", 4), perm=2)
-    TopicBroker(broker_name='b', read_queue_nums=4, write_queue_nums=None, perm=2,
-    machine_room=None)
+    TopicBroker(broker_name='b', read_queue_nums=4, write_queue_nums=None, perm=2, machine_room=None)
     """
     cls: Any = type(part)
     made: T = object.__new__(cls)

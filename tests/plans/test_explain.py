@@ -287,13 +287,13 @@ def test_a_queue_may_name_its_topic(run):
 @pytest.mark.parametrize(
     ("line", "code", "said"),
     [
-        ("--queue b:1", 64, "explain needs one group (-g) and one topic (-t, "),
-        ("-g by-ring -g by-average -t T --queue b:1", 64, "explain needs one group"),
+        ("--queue b:1", 64, "explain needs the names of one group (-g) and one topic (-t, "),
+        ("-g by-ring -g by-average -t T --queue b:1", 64, "explain needs the names of one group"),
         ("-g by-ring -t TopicTest", 64, "Missing option '--queue'"),
         pytest.param(
             "-g by-ring -t TopicTest --queue broker-a",
             64,
-            "'broker-a' is neither ID, BROKER:ID nor TOPIC/BROKER:ID",
+            "'broker-a' is not a queue: give ID, BROKER:ID or TOPIC/BROKER:ID",
             id="--queue broker-a",
         ),
         ("-g by-ring -t TopicTest --queue broker-a:1 -s AVERAGE", 64, "did you mean AVG?"),
@@ -312,7 +312,7 @@ def test_a_queue_may_name_its_topic(run):
         (
             "-g by-ring -t TopicTest --queue 1",
             64,
-            "explain needs the broker too",
+            "explain needs the broker",
         ),
         ("-g 'by-*' -t TopicTest --queue broker-a:1", 1, "no consumer group matches 'by-*'"),
         pytest.param(

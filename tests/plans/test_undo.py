@@ -246,7 +246,7 @@ def test_on_the_command_line(tmp_path, capsys):
     out, err = capsys.readouterr()
     assert (
         'way back: {"name": "way back", "changes": [{"remove_clients": {"ids": "x"}}], "groups": ["g", "h"]}\n'
-        "way back: every queue ends with the owners" in err
+        "way back: every queue returns to the owners" in err
     )
     assert out.count("- x ") == 2 and "clients 4 → 3" in out
     assert (

@@ -138,7 +138,7 @@ class Trials:
             "Traceback" not in outcome.said and ".new" not in outcome.said,
             f"{when}: {outcome.said}",
         )
-        is_in_place = is_overcome or "new content is in place" in outcome.said
+        is_in_place = is_overcome or "new content is written" in outcome.said
         self.counts["errors after it took its place"] += is_in_place
         self.counts["lost"] += found == NONE != self.old
         self._must(found == (self.new if is_in_place else self.old), f"{when}: {found}")

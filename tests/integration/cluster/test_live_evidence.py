@@ -177,7 +177,7 @@ def test_a_slave_whose_master_is_gone(cluster, java, capsys):
         told = ("-n", cluster.name_server, "-g", group)
         assert main(["snapshot", *told, "--out", "/dev/null"]) == 0
         assert (
-            f"broker {GONE} has no master; its slave {slave}, was asked" in capsys.readouterr().err
+            f"broker {GONE} has no master; its slave {slave}, was read" in capsys.readouterr().err
         )
         snapshot = take_snapshot([cluster.name_server], wanted=Wanted((group,)))
         assert slaves_of(snapshot) == [GONE]

@@ -39,7 +39,7 @@ def signed(servers):
 
 
 def fetched(name_server, **how):
-    with pytest.warns(UserWarning, match="keys are used without TLS"):
+    with pytest.warns(UserWarning, match="keys are used without verified TLS"):
         return rmqalloc.fetch(name_server, **how)
 
 

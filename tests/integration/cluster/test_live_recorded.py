@@ -393,7 +393,7 @@ def test_the_verbs_say_that_a_master_is_gone_and_that_nothing_matches(
         told = ["snapshot"]
         assert main(told) == 0
         said = capsys.readouterr()
-        assert f"broker px has no master; its slave {replay.address}, was asked" in said.err
+        assert f"broker px has no master; its slave {replay.address}, was read" in said.err
         assert json.loads(said.out)["brokers"] == [
             {"broker_name": "px", "address": replay.address, "role": "SLAVE"}
         ]

@@ -259,7 +259,7 @@ def test_a_file_is_compared_with_a_running_cluster(tmp_path, capsys, monkeypatch
         }
         assert main(["diff", str(saved), "-g", "gg"]) == 0
         assert main(["diff", "-n", replay.address, str(saved), str(saved)]) == 64
-        assert "B is a file and -n a running cluster" in capsys.readouterr().err
+        assert "B and -n are both given" in capsys.readouterr().err
 
 
 def test_a_group_that_is_gone_from_the_cluster_is_a_difference(tmp_path, capsys, monkeypatch):

@@ -128,7 +128,7 @@ def test_arguments_that_differ_from_row_to_row():
     ("arguments", "words"),
     [
         (["[{]"], r"scenarios:1:3: "),
-        (["[]"], "holds no scenario"),
+        (["[]"], "contains no scenario"),
         (["scenarios:\n- {name: x, changes: [{scale: 3}]}"], "scenarios:2:.* scenario 'x'"),
         ([TEXT, "AVGG"], "unknown strategy 'AVGG'; .*did you mean AVG?"),
         pytest.param(

@@ -193,7 +193,7 @@ def test_what_spark_lists_alone_is_one_table_or_refused(spark, tmp_path):
     for mark, kind in ((".hoodie", "Hudi"), ("_delta_log", "Delta"), ("metadata", "Iceberg")):
         (tmp_path / "1" / mark).mkdir()
         (tmp_path / "1" / mark / "v1.metadata.json").touch()
-        with pytest.raises(ArgumentError, match=f"/1 is a table of {kind} or a part of one"):
+        with pytest.raises(ArgumentError, match=f"/1 is a table of {kind} or a part of it"):
             _as_spark_lists(spark, str(tmp_path / "1"))
         shutil.rmtree(tmp_path / "1" / mark)
 

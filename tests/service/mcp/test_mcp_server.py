@@ -267,7 +267,7 @@ def test_a_real_process_keeps_the_protocol_on_standard_output(hostile):
 
 def test_the_verb_refuses_standard_input(capsys):
     assert main(["mcp", "-f", "-"]) == 64
-    assert "standard input belongs to the protocol" in capsys.readouterr().err
+    assert "standard input carries the protocol" in capsys.readouterr().err
     assert main(["mcp"]) == 64
 
 

@@ -184,7 +184,7 @@ def test_a_name_may_hold_anything(client):
     ("/v1/groups/idel", 404, "near it is 'idle'"), ("/v1/groups/idle%00", 404, "no consumer group matches"),
     ("/v1/groups/%ff", 400, "not UTF-8"), ("/v1/groups?tpo=3", 400, "did you mean top?"), ("/v1/groups?top=0", 400, "1 to"),
     ("/v1/groups?top=1&top=2", 400, "given 2 times"), ("/v1/groups?sort=x", 400, "no column 'x'"),
-    ("/v1/groups?where=x", 400, "no condition"), ("/v1/groups/idle/plan?scale=x", 400, "scale: 'x' is not a whole number"),
+    ("/v1/groups?where=x", 400, "not a condition"), ("/v1/groups/idle/plan?scale=x", 400, "scale: 'x' is not a whole number"),
     ("/v1/groups/idle/plan?remove_client=nobody", 404, "nobody"), ("/v1/groups/idle/plan?to_strategy=X", 400, "to_strategy:"),
     ("/v1/groups/idle/plan?scale=99999&to_strategy=CONSISTENT_HASH:99", 413, "1,000,000"),
     ("/v1/groups/idle/plan?show=x", 400, "no 'x'"),

@@ -20,7 +20,7 @@ _BRING_BACK = "Start the master again, or let a slave become master"
     "no-master",
     title="Broker without a master",
     description=(
-        "Only a slave is left: nothing can be written to the queues there, and what the slave had not copied is "
+        "Only a slave is left. Producers cannot write to the queues there, and messages that the slave had not copied are "
         "not consumed."
     ),
     help="Start the master again, or let a slave become master.",
@@ -33,16 +33,13 @@ def no_master(audited: AuditedGroup) -> Iterator[Fault]:
     for broker, queues in _without_master(audited):
         stands_in = ""
         if broker.role == "ACTING_MASTER":
-            stands_in = (
-                ", which stands in for it in what concerns offsets and locks (enableActingMaster)"
-            )
+            stands_in = ", which acts as master for offsets and locks (enableActingMaster)"
             if broker.role_doubt is not None:
-                stands_in = (
-                    f", of which it is not known whether it stands in for it: {broker.role_doubt}"
-                )
+                stands_in = f", and whether it acts as master is not known: {broker.role_doubt}"
         yield Fault(
-            f"Broker {broker.broker_name} has no master, only the slave {broker.address}{stands_in}: nothing can be written to "
-            f"{_queues(queues)} there, and what the slave had not copied is not consumed until the master is back.",
+            f"Broker {broker.broker_name} has no master, only the slave {broker.address}{stands_in}: producers cannot write "
+            f"to {_queues(queues)} there, and messages that the slave had not copied are not consumed until the master is "
+            "back.",
             f"{_BRING_BACK}.",
             topic=common_topic(queues),
             queues=queues,
@@ -51,10 +48,9 @@ def no_master(audited: AuditedGroup) -> Iterator[Fault]:
 
 @rule(
     "ordered-lock-holder-gone",
-    title="Ordered queues that nobody can lock",
+    title="Ordered queues that no client can lock",
     description=(
-        "An ordered consumer must hold the lock of a queue, which only a master gives, or a slave that stands in "
-        "for it."
+        "An ordered consumer must hold the lock of a queue. Only a master, or a slave that acts as master, grants locks."
     ),
     help="Start the master again, or let a slave become master.",
     severity="error",
@@ -66,10 +62,10 @@ def ordered_lock_holder_gone(audited: AuditedGroup) -> Iterator[Fault]:
     for broker, queues in _without_master(audited):
         if broker.broker_name in audited.brokers_without_locks:
             yield Fault(
-                "An ordered consumer must hold the lock of a queue, and only a master gives it: broker "
-                f"{broker.broker_name} has none, so nobody consumes {_queues(queues)} there once the last locks are 30 s old"
+                f"Broker {broker.broker_name} has no master to grant the locks that ordered consumers need: no client "
+                f"consumes {_queues(queues)} there once the last locks are 30 s old"
                 f"{backlog(audited, queues)}.",
-                f"{_BRING_BACK}; with enableSlaveActingMaster a slave gives locks meanwhile.",
+                f"{_BRING_BACK}; with enableSlaveActingMaster, a slave grants locks meanwhile.",
                 topic=common_topic(queues),
                 queues=queues,
             )
@@ -78,8 +74,8 @@ def ordered_lock_holder_gone(audited: AuditedGroup) -> Iterator[Fault]:
 @rule(
     "lag-from-slave",
     title="Lag read from a slave",
-    description="How far queues were consumed was read from a slave; what it had not copied from its master does not count.",
-    help="Look again when the master is back.",
+    description="Consumer offsets were read from a slave. The lag leaves out what the slave had not copied from its master.",
+    help="Check again when the master is back.",
     severity="note",
     signs=Sign.BROKERS,
     needs=(),
@@ -92,9 +88,9 @@ def lag_from_slave(audited: AuditedGroup) -> Iterator[Fault]:
     )
     if queues:
         yield Fault(
-            f"How far {_queues(queues)} on {named(sorted({queue.broker_name for queue in queues}))} were consumed was read "
-            "from a slave: messages and offsets that it had not copied from its master do not count.",
-            "Look again when the master is back.",
+            f"The lag of {_queues(queues)} on {named(sorted({queue.broker_name for queue in queues}))} was read from a "
+            "slave: it leaves out messages and offsets that the slave had not copied from its master.",
+            "Check again when the master is back.",
             topic=common_topic(queues),
             queues=queues,
         )

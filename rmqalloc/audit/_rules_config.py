@@ -19,8 +19,8 @@ from rmqalloc.text import counted
 @rule(
     "config-overlap",
     title="Queue in several lists of CONFIG",
-    description="CONFIG takes what it is given; a queue in two lists is consumed twice.",
-    help="Let every queue stand in one list only.",
+    description="CONFIG uses the given lists as they are: a queue in two lists is consumed twice.",
+    help="List every queue for one client only.",
     severity="error",
     signs=NONE,
     needs=COMPUTED,
@@ -33,7 +33,7 @@ def config_overlap(audited: AuditedGroup) -> Iterator[Fault]:
             slots = set[int]().union(*(unit.always[queue] for queue in queues))
             yield Fault(
                 f"{some_of(len(queues), unit)} are in the lists of several clients.",
-                "Let every queue stand in the list of one client only; all of them consume it otherwise.",
+                "List every queue for one client only; otherwise all listed clients consume it.",
                 topic=unit.topic,
                 queues=queues,
                 clients=unit.ids(slots),
@@ -43,8 +43,8 @@ def config_overlap(audited: AuditedGroup) -> Iterator[Fault]:
 @rule(
     "config-hole",
     title="Queue in no list of CONFIG",
-    description="CONFIG takes what it is given; a queue in no list is not consumed.",
-    help="Put the queue into the list of a client.",
+    description="CONFIG uses the given lists as they are: a queue in no list is not consumed.",
+    help="Add the queue to the list of a client.",
     severity="error",
     signs=NONE,
     needs=COMPUTED,
@@ -56,7 +56,7 @@ def config_hole(audited: AuditedGroup) -> Iterator[Fault]:
         if unit.is_config and queues:
             yield Fault(
                 f"{some_of(len(queues), unit)} are in no client's list{backlog(audited, queues)}.",
-                "Put them into the list of a client; nobody consumes them otherwise.",
+                "Add these queues to the list of a client; otherwise no client consumes them.",
                 topic=unit.topic,
                 queues=queues,
             )
@@ -65,7 +65,7 @@ def config_hole(audited: AuditedGroup) -> Iterator[Fault]:
 @rule(
     "config-unknown-queue",
     title="Queue of CONFIG that does not exist",
-    description="A listed queue is not in the route, or its topic is not one that the group reads.",
+    description="A listed queue is not in the route, or the group does not read its topic.",
     help="Correct the list.",
     severity="error",
     signs=NONE,
@@ -92,9 +92,9 @@ def config_unknown_queue(audited: AuditedGroup) -> Iterator[Fault]:
         queues = tuple(sort_queues(missing))
         names = [f"{queue.topic} {queue.broker_name}:{queue.queue_id}" for queue in queues]
         yield Fault(
-            f"{counted(len(queues), 'queue')} of the lists do not exist or are of topics that the group does not read: "
+            f"{counted(len(queues), 'queue')} in the lists do not exist or belong to topics that the group does not read: "
             f"{named(names)}.",
-            "Remove them from the lists, or correct the names of topic and broker.",
+            "Remove these queues from the lists, or correct the topic and broker names.",
             topic=common_topic(queues),
             queues=queues,
             clients=tuple(sorted(set.union(*missing.values()))),
@@ -112,12 +112,12 @@ def _is_decided(audited: AuditedGroup, topic: str) -> bool:
 
 @rule(
     "unsupported-server-strategy",
-    title="Brokers are to divide by a strategy they do not know",
+    title="Strategy that brokers do not support",
     description=(
-        "Brokers know AVG and AVG_BY_CIRCLE; for any other name they answer with nothing and the client skips "
-        "the update."
+        "Brokers support AVG and AVG_BY_CIRCLE. For any other strategy they return no assignment, and clients keep their "
+        "queues."
     ),
-    help="Take AVG or AVG_BY_CIRCLE, or let the clients divide.",
+    help="Use AVG or AVG_BY_CIRCLE, or let the clients divide the queues.",
     severity="error",
     signs=NONE,
     needs=(),
@@ -130,9 +130,9 @@ def unsupported_server_strategy(audited: AuditedGroup) -> Iterator[Fault]:
     if audited.is_served and wrong:
         units = [unit for unit in audited.units if audited.has_route(unit.topic)]
         yield Fault(
-            f"Brokers assign the queues ({audited.group.server_assignment}) and do not know {named(wrong)}: they answer "
-            "nothing, clients keep what they have, and those that start get no queue.",
-            f"Take {' or '.join(server_side())}, or let the clients divide (clientRebalance on).",
+            f"Brokers assign the queues ({audited.group.server_assignment}) and do not support {named(wrong)}: they return "
+            "no assignment, clients keep their queues, and new clients get no queue.",
+            f"Use {' or '.join(server_side())}, or let the clients divide the queues (clientRebalance on).",
             queues=tuple(chain.from_iterable(unit.queues for unit in units)),
             clients=audited.ids(
                 slot for slot, method in enumerate(audited.methods) if method.name in wrong

@@ -16,8 +16,8 @@ from rmqalloc.text import counted
 @cluster_rule(
     "silent-name-server",
     title="Name servers that do not answer",
-    description="No name server lists the brokers: brokers and routes are those that were listed last.",
-    help="Look at the processes of the name servers and their network.",
+    description="No name server lists the brokers: the snapshot has the brokers and routes that were listed last.",
+    help="Check the processes and the network of the name servers.",
     severity="warning",
 )
 def silent_name_server(snapshot: Snapshot) -> Iterator[Fault]:
@@ -25,17 +25,17 @@ def silent_name_server(snapshot: Snapshot) -> Iterator[Fault]:
     error = without_brokers(snapshot.errors)
     if error is not None:
         yield Fault(
-            "No name server lists the brokers: brokers and routes are those that were listed last.",
-            "Look at the processes of the name servers and their network; clients go on with the routes that they have "
-            f"({error.message.rstrip('.')}).",
+            "No name server lists the brokers: the snapshot has the brokers and routes that were listed last.",
+            "Check the processes and the network of the name servers; clients keep using their present routes ("
+            f"{error.message.rstrip('.')}).",
         )
 
 
 @cluster_rule(
     "silent-broker",
     title="Broker that does not answer",
-    description="The name server lists the broker, and it does not answer within the time that an answer may take.",
-    help="Look at the broker's process and its network.",
+    description="The name server lists the broker, and the broker does not answer before the timeout.",
+    help="Check the broker's process and network.",
     severity="warning",
 )
 def silent_broker(snapshot: Snapshot) -> Iterator[Fault]:
@@ -43,9 +43,9 @@ def silent_broker(snapshot: Snapshot) -> Iterator[Fault]:
     for broker in snapshot.brokers:
         if broker.is_silent:
             yield Fault(
-                f"Broker {broker.broker_name} at {broker.address} does not answer: whether its queues are read is not known, "
-                "nor what it alone knows of clients and offsets.",
-                "Look at the broker's process and its network; clients retry meanwhile and consume nothing there.",
+                f"Broker {broker.broker_name} at {broker.address} does not answer: it is not known whether its queues are "
+                "read, nor which clients and offsets it alone has.",
+                "Check the broker's process and network; meanwhile clients retry and consume nothing there.",
             )
 
 
@@ -53,8 +53,8 @@ def silent_broker(snapshot: Snapshot) -> Iterator[Fault]:
     "broker-left",
     title="Broker that left the cluster",
     description=(
-        "An earlier reading had the broker, and no name server lists it any more. An error if it does not answer and messages "
-        "may wait there; reported for an hour."
+        "An earlier reading had the broker, and no name server lists it now. An error if the broker does not answer and "
+        "messages may wait there. Reported for an hour."
     ),
     help="Start the broker again, unless it was taken out on purpose.",
     severity="error",
@@ -63,12 +63,14 @@ def broker_left(snapshot: Snapshot) -> Iterator[Fault]:
     """Yield brokers that no name server lists any more."""
     for left in _of_kind(snapshot, "broker"):
         is_dead = left.cause == "dead"
-        state = "and it does not answer" if is_dead else "and it answers, or was not asked"
+        state = (
+            "and it does not answer" if is_dead else "and it answers, or no request was sent to it"
+        )
         lost = f"{counted(sum(left.queues.values()), 'readable queue')} of {_topics(left)}"
         advice = (
             "Start the broker again; messages there are consumed once it is back."
             if is_dead
-            else "Look whether it reaches the name servers (namesrvAddr)."
+            else "Check that it reaches the name servers (namesrvAddr)."
         )
         yield Fault(
             f"No name server lists broker {left.name}, last seen at {left.last_seen}, {state}: "
@@ -82,7 +84,7 @@ def broker_left(snapshot: Snapshot) -> Iterator[Fault]:
     "topic-left",
     title="Topic that left the cluster",
     description=(
-        "An earlier reading had a route of the topic, its brokers are still listed, and now it has none; reported for an hour."
+        "The topic has no route now. An earlier reading had one, and its brokers are still listed. Reported for an hour."
     ),
     help="Create the topic again, unless it was deleted on purpose.",
     severity="warning",
@@ -114,7 +116,7 @@ def queue_left(snapshot: Snapshot) -> Iterator[Fault]:
         n_queues = counted(sum(left.queues.values()), "readable queue")
         yield Fault(
             f"Broker {left.broker_name} has {n_queues} of topic {left.name} fewer than at {left.last_seen}{_waiting(left)}.",
-            "If messages wait there, raise the read queues or give read permission back until they are consumed.",
+            "If messages wait there, raise the read queues or restore read permission until they are consumed.",
             topic=left.name,
         )
 

@@ -71,10 +71,10 @@ def _skipped(audited: AuditedGroup, topic: str, known: dict[int, Filter]) -> Fau
     who = "every client that gets it" if not audited.is_clustering else "the owner of its queue"
     return Fault(
         f"Clients take different messages of {topic} ({_shown(known)}): a message {what} {who} does not subscribe to is "
-        "skipped for ever, for offsets move past it; and brokers leave out for all clients what the newest subscription does "
-        "not take.",
-        "Let all clients of a group subscribe to a topic with the same expression; give others a group of their own. What was "
-        "skipped is read again only if the group's offsets are reset.",
+        "skipped permanently, because offsets move past it. Brokers also skip, for all clients, messages that the newest "
+        "subscription excludes.",
+        "Give all clients of the group the same subscription expression, or give clients with another expression their own "
+        "group. Skipped messages are read again only after an offset reset.",
         topic=topic,
         clients=audited.ids(less),
     )
@@ -84,13 +84,13 @@ def _listed_otherwise(
     audited: AuditedGroup, topic: str, known: dict[int, Filter], listed: tuple[Filter, ...]
 ) -> Fault:
     """Return the fault of brokers that leave out other messages than any known client."""
-    clients = f"while {_shown(known)}" if known else "and do not agree"
+    clients = f"unlike the clients ({_shown(known)})" if known else "which differ"
     return Fault(
-        f"Brokers take {named(list(map(_words, listed)))} of {topic} for the group, {clients}: a client that did not say "
-        "what it takes differs, or one that is gone did; a message that a broker does not take is skipped for ever, for "
-        "offsets move past it.",
-        "Look for the client that subscribes otherwise. Brokers keep the newest subscription until a newer one comes: restart "
-        "a client of the group that has the right one.",
+        f"Brokers have the filter {named(list(map(_words, listed)))} for {topic}, {clients}: a client with another filter "
+        "has not reported it, or has left. Messages that the brokers' filter excludes are skipped permanently, because "
+        "offsets move past them.",
+        "Find the client that subscribes differently. Brokers keep the newest subscription until a newer one arrives: "
+        "restart a client of the group that has the right subscription.",
         topic=topic,
         clients=audited.ids(slot for slot in audited.subscribers(topic) if slot not in known),
         severity="warning",

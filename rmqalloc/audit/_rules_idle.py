@@ -18,8 +18,8 @@ from rmqalloc.text import counted
     title="Client without a queue",
     description="A client that owns no queue of any topic consumes nothing; retry topics do not count.",
     help=(
-        "Stop it. Under AVG and AVG_BY_CIRCLE every client has a queue if a topic has as many as the group has clients; rings, "
-        "machine rooms and lists leave clients out with more queues than that."
+        "Stop the client. Under AVG and AVG_BY_CIRCLE every client has a queue if a topic has as many queues as the group "
+        "has clients. Rings, machine rooms and lists can leave clients without a queue even then."
     ),
     severity="warning",
     signs=Sign.IDLE,
@@ -45,12 +45,10 @@ def idle_client(audited: AuditedGroup) -> Iterator[Fault]:
     if idle:
         n, largest = len(audited.clients), max(units, key=lambda unit: len(unit.queues))
         most = len(largest.queues)
-        of_topic = (
-            f"in the largest of {len(units)} topics" if len(units) > 1 else f"of {largest.topic}"
-        )
+        which = f", the largest of {len(units)} topics," if len(units) > 1 else ""
         yield Fault(
             f"{len(idle):,} of {counted(n, 'client')} own no queue"
-            f"{':' if most < n else ', though'} there {'is' if most == 1 else 'are'} {counted(most, 'queue')} {of_topic}.",
+            f"{':' if most < n else ', although'} {largest.topic}{which} has {counted(most, 'queue')}.",
             f"Stop these clients{_or(audited, units, largest)}.",
             clients=idle,
         )
@@ -61,16 +59,16 @@ def _or(audited: AuditedGroup, units: Sequence[UnitViews], largest: UnitViews) -
     method = _common_method(audited, units)
     if method is None:
         return (
-            "; the clients of the group differ in strategy, subscriptions, routes or lists of clients, see the other findings: "
-            "look again once they do not"
+            "; the clients of the group differ in strategy, subscriptions, routes or client lists: correct that first, then "
+            "check again"
         )
     if method.is_config:
-        return ", or put queues into their lists"
+        return ", or add queues to their lists"
     n, most = len(largest.views[0].client_ids), len(largest.queues)
     more = f"raise the read and write queues of {largest.topic} from {most:,} to {n:,} or more"
     if class_of(method.name).decided_by == "counts":
-        return f", or {more}: {method.name} then gives every client one" if n > most else ""
-    other = f", or {more} and take AVG" if n > most else ", or take AVG"
+        return f", or {more}: {method.name} then gives every client a queue" if n > most else ""
+    other = f", or {more} and use AVG" if n > most else ", or use AVG"
     return (
         f"{other}, which gives every client a queue of {largest.topic}{_left_out(method, units, n)}"
     )
@@ -86,8 +84,8 @@ def _left_out(method: Method, units: Sequence[UnitViews], n: int) -> str:
         return ""
     by_chance = n * (1 - 1 / n) ** sum(len(unit.queues) for unit in units)
     return (
-        f"; a ring leaves clients out by chance, of {n:,} about {by_chance:.1f} however many virtual nodes they have "
-        "(rmqalloc recommend tries several numbers)"
+        f"; a ring leaves clients without a queue by chance, about {by_chance:.1f} of {n:,} with any number of virtual "
+        "nodes (rmqalloc recommend tries several numbers)"
     )
 
 

@@ -27,7 +27,7 @@ from rmqalloc.text import counted
 @rule(
     "mixed-strategies",
     title="Different strategies in one group",
-    description="Every client computes the allocation alone and relies on the others to use the same strategy.",
+    description="Every client computes the allocation alone and assumes that all clients use the same strategy.",
     help="Give all clients the same strategy.",
     severity="error",
     signs=Sign.KINDS,
@@ -45,9 +45,9 @@ def mixed_strategies(audited: AuditedGroup) -> Iterator[Fault]:
             audited,
             units,
             names,
-            "Clients divide by different strategies",
-            "Give all clients the same strategy, and change it for all of them at once: while some have the old and some the "
-            "new one, queues have no owner or two.",
+            "Clients use different strategies",
+            "Give all clients the same strategy, and change it for all clients at once: while two strategies are in use, "
+            "queues have no owner or two owners.",
         )
 
 
@@ -71,7 +71,7 @@ def mixed_virtual_nodes(audited: AuditedGroup) -> Iterator[Fault]:
             audited,
             audited.units,
             nodes,
-            "Clients put different numbers of virtual nodes on the ring",
+            "Clients use different numbers of virtual nodes",
             "Give all clients the same number of virtual nodes.",
         )
 
@@ -113,9 +113,9 @@ def _outcome(audited: AuditedGroup, units: Sequence[UnitViews]) -> _Outcome:
     unknown = [doubt for doubt in doubts if doubt is not None]
     is_open = any(unit.problem is not None and unit.unknown is None for unit in sure)
     is_open = is_open or audited.states.doubt is not None
-    words = f"with all that is known of the clients {exposed(len(unowned), len(double))}"
+    words = f"by all that is known of the clients, {exposed(len(unowned), len(double))}"
     if unknown:
-        words = f"what that makes is not known: {unknown[0]}"
+        words = f"the effect on owners is not known: {unknown[0]}"
     severity = "error" if unowned or double or is_open else "warning"
     return _Outcome(words, tuple(sort_queues({*unowned, *double})), severity)
 
@@ -147,11 +147,11 @@ def _minority(audited: AuditedGroup, kinds: Sequence[Hashable]) -> tuple[str, ..
     "mixed-subscriptions",
     title="Different subscriptions in one group",
     description=(
-        "A topic's queues are divided among all clients of the group, also those that do not subscribe to it; and every "
-        "heartbeat replaces the broker's table of subscriptions with that client's. If clients take different tags of a topic, "
-        "or have different SQL92 conditions, a message that the owner of its queue does not take is skipped for ever."
+        "A topic's queues are divided among all clients of the group, also if some do not subscribe to it, and every "
+        "heartbeat replaces the broker's subscription table with that client's. If clients have different tags or SQL92 "
+        "conditions for a topic, a message that the owner of its queue excludes is skipped permanently."
     ),
-    help="Let all clients of a group subscribe to the same topics, with the same tags.",
+    help="Give all clients of a group the same topics and tags.",
     severity="error",
     signs=Sign.FILTERS,
     needs=("clients", "subscriptions"),
@@ -178,13 +178,13 @@ def _mixed_topics(audited: AuditedGroup) -> Iterator[Fault]:
     lacking = audited.ids(
         slot for slot, names in enumerate(reported) if names is not None and not names >= apart
     )
-    makes = "and every heartbeat replaces the broker's table of subscriptions with that client's"
+    makes = "and every heartbeat replaces the broker's subscription table with that client's"
     if dark:
-        makes = f"yet its queues are divided among all clients: that leaves {counted(len(dark), 'queue')} without an owner"
+        makes = f"but its queues are divided among all clients: that leaves {counted(len(dark), 'queue')} without an owner"
     topics = named(sorted(apart))
     yield Fault(
         f"{len(lacking):,} of {counted(len(audited.clients), 'client')} do not subscribe to all of {topics}, {makes}.",
-        "Let all clients of a group subscribe to the same topics, with the same tags; give the others a group of their own.",
+        "Give all clients of a group the same topics and tags; give clients with other subscriptions their own group.",
         topic=min(apart) if len(apart) == 1 else None,
         queues=tuple(sort_queues(dark)),
         clients=lacking,
@@ -200,10 +200,11 @@ def _own(topics: Sequence[str]) -> frozenset[str]:
     "mixed-languages",
     title="Different SDKs in one group",
     description=(
-        "SDKs give some strategies the same name and compute something else: Go's CONSISTENT_HASH, AllocateByMachineNearby and "
-        "AllocateByMachineRoom are not Java's, and C++'s client has AVG alone. What each client computes is compared."
+        "SDKs use the same names for different strategies: Go's CONSISTENT_HASH, AllocateByMachineNearby and "
+        "AllocateByMachineRoom differ from Java's, and the C++ client has only AVG. The allocations that clients compute "
+        "are compared."
     ),
-    help="Let one SDK consume for one group, or take AVG.",
+    help="Use one SDK in a group, or use AVG.",
     severity="error",
     signs=Sign.KINDS,
     needs=("clients",),
@@ -224,10 +225,10 @@ def mixed_languages(audited: AuditedGroup) -> Iterator[Fault]:
     severity = "note"
     if differs := _dialects(audited.strategy, known):
         why, severity = f"{'; '.join(differs)}; {outcome.words}", outcome.severity
-    keep = "keep" if audited.strategy == DEFAULT_STRATEGY else "take"
+    keep = "keep" if audited.strategy == DEFAULT_STRATEGY else "use"
     yield Fault(
         f"Clients of different SDKs share the group ({_counts(languages)}): {why}.",
-        f"Let one SDK consume for one group, or {keep} {DEFAULT_STRATEGY}, which all of them compute alike.",
+        f"Use one SDK in a group, or {keep} {DEFAULT_STRATEGY}, which all SDKs compute alike.",
         queues=outcome.queues if differs else (),
         clients=_minority(audited, sdks),
         severity=severity,
@@ -242,9 +243,9 @@ def _dialects(strategy: str, languages: set[str]) -> list[str]:
         if used and outer in dialect.differs:
             found.append(dialect.differs[outer])
         elif used and outer not in dialect.made:
-            alone = f"come with {dialect.only} alone" if dialect.only else f"have no {outer}"
+            alone = f"have only {dialect.only}" if dialect.only else f"have no {outer}"
             found.append(
-                f"{' and '.join(used)} clients {alone}, the group is meant to use {strategy}"
+                f"{' and '.join(used)} clients {alone}, and the group should use {strategy}"
             )
     return found
 
@@ -253,8 +254,8 @@ def _dialects(strategy: str, languages: set[str]) -> list[str]:
     "mixed-versions",
     title="Releases of different major numbers in one group",
     description=(
-        "Java clients before 5.0 rebalance by other timers and never let brokers assign their queues. Only clients of one "
-        "language are compared: other SDKs report a fixed number, Go's always 4.5.2."
+        "Java clients before 5.0 use different rebalance timers and never let brokers assign their queues. Only clients of "
+        "one language are compared, because SDKs other than Java's report a fixed version (Go: 4.5.2)."
     ),
     help="Finish the upgrade.",
     severity="warning",
@@ -310,28 +311,29 @@ class _Releases(NamedTuple):
 def _releases(audited: AuditedGroup, of_java: bool) -> _Releases:
     if not of_java:
         return _Releases(
-            "what these releases of the SDK differ in is not known here",
+            "how these releases of the SDK differ is not known",
             "note",
             "Finish the upgrade.",
         )
     if audited.is_served:
         return _Releases(
-            "Java clients before 5.0 do not let brokers assign and divide on their own",
+            "Java clients before 5.0 do not let brokers assign queues and divide the queues themselves",
             "warning",
             "Finish the upgrade before brokers assign the queues.",
         )
     return _Releases(
-        "before 5.0 Java's ring hashes ids in the platform's charset and a rebalance is retried after 20 s only",
+        "before 5.0, Java's ring hashes ids in the platform's charset, and a rebalance is retried only after 20 s",
         "note",
-        "Finish the upgrade; plain ASCII ids are divided alike meanwhile.",
+        "Finish the upgrade; meanwhile, ASCII ids give the same allocation.",
     )
 
 
 @rule(
     "stale-route",
     title="Client with an old route",
-    description="Clients that see different queues divide different queues: some are then owned by nobody, some twice.",
-    help="Wait for the next poll of routes (30 s); if it stays, look at the client's name servers.",
+    description="Clients that see different queues divide different queues: some queues are then unowned and some "
+    "double-owned.",
+    help="Wait for the next route poll (30 s); if the finding persists, check the client's name servers.",
     severity="warning",
     signs=NONE,
     needs=COMPUTED,
@@ -390,11 +392,12 @@ def _stale(
     gone: Collection[MessageQueue],
     queues: Sequence[MessageQueue],
 ) -> Fault:
-    beyond = f", and {counted(len(gone), 'queue')} that they see are not there" if gone else ""
+    beyond = f", and {counted(len(gone), 'queue')} that they see do not exist" if gone else ""
     return Fault(
-        f"{len(slots):,} of {counted(len(audited.clients), 'client')} have another route of {topic} "
-        f"than the name server: {makes}{beyond}.",
-        "Wait 30 s, in which clients ask for the route again; if it stays, look at the name servers of these clients.",
+        f"{len(slots):,} of {counted(len(audited.clients), 'client')} have a route of {topic} that differs from the name "
+        f"server's: {makes}{beyond}.",
+        "Wait 30 s, until clients have polled the route again; if the finding persists, check the name servers of these "
+        "clients.",
         topic=topic,
         queues=tuple(queues),
         clients=audited.ids(slots),
@@ -405,10 +408,9 @@ def _stale(
     "split-client-list",
     title="Brokers list different clients",
     description=(
-        "Every client asks a random broker of the topic for the client list; where these differ, so do the "
-        "allocations."
+        "Every client requests the client list from a random broker of the topic. If the lists differ, so do the allocations."
     ),
-    help="Wait for the next heartbeats (30 s); if it stays, look for clients that cannot reach every broker.",
+    help="Wait for the next heartbeats (30 s); if the finding persists, find the clients that cannot reach every broker.",
     severity="warning",
     signs=NONE,
     needs=("clients",),
@@ -429,8 +431,9 @@ def split_client_list(audited: AuditedGroup) -> Iterator[Fault]:
                 slots.append(slot)
         yield Fault(
             f"Brokers of {unit.topic} list different clients ({' or '.join(map(str, sizes))}), "
-            f"and every client asks one of them at random: {_makes(unit, unowned, double, 'at worst ')}.",
-            "Wait for the next heartbeats (30 s); if it stays, look for clients that cannot reach every broker of the topic.",
+            f"and every client requests the list of a random broker: {_makes(unit, unowned, double, 'at worst ')}.",
+            "Wait for the next heartbeats (30 s); if the finding persists, find the clients that cannot reach every broker "
+            "of the topic.",
             topic=unit.topic,
             queues=tuple(queue for queue in unit.queues if queue in at_risk),
             clients=unit.ids(slots),
@@ -440,5 +443,5 @@ def split_client_list(audited: AuditedGroup) -> Iterator[Fault]:
 def _makes(unit: UnitViews, unowned: Queues, double: Queues, when: str = "") -> str:
     """Return how many queues of a unit different views leave unowned and double-owned."""
     if unit.problem is not None:
-        return f"what that makes is not known ({unit.problem})"
+        return f"the effect on owners is not known ({unit.problem})"
     return when + exposed(len(unowned), len(double))

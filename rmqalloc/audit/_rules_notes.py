@@ -21,10 +21,9 @@ from rmqalloc.text import counted
     "shared-queues",
     title="Clients that share queues",
     description=(
-        "Clients behind a proxy (gRPC) share the messages of every queue, so no queue has an owner and none is "
-        "looked for."
+        "Clients behind a proxy (gRPC) share the messages of every queue, so no queue has an owner and owners are not checked."
     ),
-    help="Nothing; let clients that divide queues have a group of their own.",
+    help="Nothing to do; give clients that divide queues their own group.",
     severity="note",
     signs=NONE,
     needs=(),
@@ -47,16 +46,16 @@ def shared_queues(audited: AuditedGroup) -> Iterator[Fault]:
         else f"{behind.count(True):,} of {counted(len(behind), 'client')}"
     )
     rest = (
-        f"; {others:,} {'divides' if others == 1 else 'divide'} them anyway, so a message goes to either kind"
+        f"; {counted(others, 'client divides', 'clients divide')} the queues anyway, so messages go to both kinds of clients"
         if others
         else ""
     )
     yield Fault(
-        f"{sharing} of the group share the messages of every queue (a proxy hands them out){rest}: no queue has an owner, so "
-        "unowned and double-owned queues are not looked for.",
-        "Give clients of the two kinds groups of their own."
+        f"{sharing} of the group share the messages of every queue (through a proxy){rest}: no queue has an owner, so "
+        "unowned and double-owned queues are not checked.",
+        "Give each kind of client its own group."
         if others
-        else "Nothing; look at the lag instead.",
+        else "Nothing to do; check the lag instead.",
         clients=audited.ids(slot for slot, is_behind in enumerate(behind) if is_behind)
         if others
         else (),
@@ -67,10 +66,10 @@ def shared_queues(audited: AuditedGroup) -> Iterator[Fault]:
     "lite-topics",
     title="Group for lite topics",
     description=(
-        "Clients of a group with the attribute lite.bind.topic (RocketMQ 5.5) subscribe to lite topics one by one: no queue "
-        "has an owner, and which lite topics are read is not shown."
+        "Clients of a group with the attribute lite.bind.topic (RocketMQ 5.5) subscribe to single lite topics: no queue has "
+        "an owner, and the lite topics that clients read are not shown."
     ),
-    help="Nothing; mqadmin getLiteGroupInfo shows them.",
+    help="Nothing to do; mqadmin getLiteGroupInfo lists the lite topics.",
     severity="note",
     signs=NONE,
     needs=(),
@@ -80,8 +79,9 @@ def lite_topics(audited: AuditedGroup) -> Iterator[Fault]:
     if (topic := audited.group.lite_topic) is not None:
         yield Fault(
             f"The group reads lite topics of {topic} (RocketMQ 5.5, attribute lite.bind.topic): every client subscribes to "
-            "lite topics of its own, through a proxy, so no queue has an owner, and which lite topics are read is not shown.",
-            "Nothing; ask the broker for it (mqadmin getLiteGroupInfo) if messages wait.",
+            "lite topics of its own, through a proxy, so no queue has an owner, and the lite topics that clients read are "
+            "not shown.",
+            "Nothing to do; if messages wait, list the lite topics with mqadmin getLiteGroupInfo.",
             topic=topic,
         )
 
@@ -89,8 +89,8 @@ def lite_topics(audited: AuditedGroup) -> Iterator[Fault]:
 @rule(
     "dry-queue",
     title="Queue that gets no new messages",
-    description="Its broker is not writable, or it has fewer write than read queues.",
-    help="Nothing in maintenance or while queues are being removed; else raise the write queues.",
+    description="Its broker is not writable, or has fewer write queues than read queues.",
+    help="Nothing to do during maintenance or while queues are being removed; otherwise raise the write queues.",
     severity="note",
     signs=Sign.ROUTES,
     needs=("routes",),
@@ -102,10 +102,10 @@ def dry_queue(audited: AuditedGroup) -> Iterator[Fault]:
         if dry:
             brokers = sorted({queue.broker_name for queue in dry})
             yield Fault(
-                f"{some_of(len(dry), unit)} get no new messages: on {named(brokers)} there is no "
-                "write permission or there are fewer write than read queues.",
-                "Nothing while a broker is in maintenance or queues are being removed; else raise the write queues or give the "
-                "permission back.",
+                f"{some_of(len(dry), unit)} get no new messages: on {named(brokers)} there is no write permission, or there "
+                "are fewer write queues than read queues.",
+                "Nothing to do during maintenance or while queues are being removed; otherwise raise the write queues or "
+                "restore write permission.",
                 topic=unit.topic,
                 queues=tuple(queue for queue in unit.queues if queue in dry),
             )
@@ -114,8 +114,8 @@ def dry_queue(audited: AuditedGroup) -> Iterator[Fault]:
 @rule(
     "expected-not-known",
     title="Expected owners are not known",
-    description="The snapshot does not say enough to compute who should own the queues.",
-    help="Add what is missing to the snapshot.",
+    description="The snapshot does not have enough data to compute the expected owners.",
+    help="Add the missing data to the snapshot.",
     severity="note",
     signs=NONE,
     needs=(),
@@ -129,18 +129,18 @@ def expected_not_known(audited: AuditedGroup) -> Iterator[Fault]:
             reasons.setdefault(unit.problem, []).append(unit.topic)
     for reason, topics in reasons.items():
         yield Fault(
-            f"Who should own the queues of {named(topics)} is not known: {reason}.",
-            "Add what is missing to the snapshot (strategy, strategy_params, machine rooms).",
+            f"The expected owners of the queues of {named(topics)} are not known: {reason}.",
+            "Add the missing data to the snapshot (strategy, strategy_params, machine rooms).",
             topic=topics[0] if len(topics) == 1 else None,
         )
 
 
 @rule(
     "strategy-assumed",
-    title="Strategy that is assumed",
+    title="Assumed strategy",
     description=(
-        "The clients' strategy is neither stated nor reported nor clear from what they own; RocketMQ's default "
-        "is assumed."
+        "The strategy is not stated, not reported, and not clear from the queues that clients own. RocketMQ's default is "
+        "assumed."
     ),
     help="State the strategy.",
     severity="note",
@@ -154,16 +154,16 @@ def strategy_assumed(audited: AuditedGroup) -> Iterator[Fault]:
     doubt = audited.group.strategy_doubt
     if doubt is not None and audited.group.strategy_source == "assumed" and audited.clients:
         yield Fault(
-            f"The expected owners rest on a guess, {audited.group.strategy}: {doubt}.",
-            "State the strategy in the snapshot, or by --strategy where a plan is made: until then it is not planned.",
+            f"The expected owners are computed with an assumed strategy, {audited.group.strategy}: {doubt}.",
+            "State the strategy in the snapshot, or pass --strategy to `plan`: until then the group is not planned.",
         )
 
 
 @rule(
     "silent-client",
     title="Client that does not answer",
-    description="Brokers list the client, and it does not answer when asked what it owns.",
-    help="Ask again; if it stays silent, look whether the process hangs.",
+    description="Brokers list the client, and it does not answer the request for its queues.",
+    help="Read again; if the client still does not answer, check whether its process hangs.",
     severity="warning",
     signs=NONE,
     needs=(),
@@ -172,9 +172,10 @@ def silent_client(audited: AuditedGroup) -> Iterator[Fault]:
     """Yield clients that were asked what they own and did not answer."""
     if silent := audited.unknown.silent_clients(audited.group.name):
         yield Fault(
-            f"{counted(len(silent), 'client')} did not answer when asked what {'it owns' if len(silent) == 1 else 'they own'}, "
+            f"{counted(len(silent), 'client')} did not answer the request for {'its' if len(silent) == 1 else 'their'} queues, "
             "so it is not known whether the queues that they should own are read.",
-            "Ask again; if they stay silent, look whether these processes hang: brokers expel a client that sends no heartbeat "
+            "Read again; if these clients still do not answer, check whether their processes hang: brokers expel a client "
+            "that sends no heartbeat "
             "for 120 s, and its queues get another owner.",
             clients=tuple(sort_client_ids(silent)),
         )
@@ -182,9 +183,9 @@ def silent_client(audited: AuditedGroup) -> Iterator[Fault]:
 
 @rule(
     "owners-not-told",
-    title="Client that did not report what it owns",
+    title="Client that did not report its queues",
     description="Some clients of the group answered and some did not, so it is not known which queues have no owner.",
-    help="Ask again.",
+    help="Read again.",
     severity="note",
     signs=NONE,
     needs=(),
@@ -198,9 +199,9 @@ def owners_not_reported(audited: AuditedGroup) -> Iterator[Fault]:
             states = audited.states.of_unit(unit.topic)
             unknown += [queue for queue, state in states.items() if state.known == UNKNOWN]
         yield Fault(
-            f"{len(reported.silent):,} of {counted(len(audited.clients), 'client')} did not report what they own, so it is not "
-            f"known whether {counted(len(unknown), 'queue')} that no other client owns have an owner.",
-            "Ask again; a client that never answers may hang or be out of the brokers' reach.",
+            f"{len(reported.silent):,} of {counted(len(audited.clients), 'client')} did not report their queues, so it is "
+            f"not known whether {counted(len(unknown), 'queue')} that no reporting client owns have an owner.",
+            "Read again; a client that never answers may hang, or brokers cannot reach it.",
             queues=tuple(sort_queues(unknown)),
             clients=reported.silent,
         )
@@ -210,10 +211,10 @@ def owners_not_reported(audited: AuditedGroup) -> Iterator[Fault]:
     "name-perhaps-cut",
     title="Name that may have been cut",
     description=(
-        "mqadmin cuts topics at 64 and broker names at 32 characters, and names of just that length may have been longer; "
-        "a cut name sorts and hashes as another."
+        "mqadmin cuts topic names at 64 and broker names at 32 characters, so a name of exactly that length may be "
+        "incomplete. An incomplete name sorts and hashes differently."
     ),
-    help="Take the names from a source that does not cut them.",
+    help="Read the names from a source that does not cut them.",
     severity="note",
     signs=Sign.ROUTES,
     needs=(),
@@ -232,8 +233,8 @@ def name_perhaps_cut(audited: AuditedGroup) -> Iterator[Fault]:
 
 def _cut(topic: str | None, name: str, length: int) -> Fault:
     return Fault(
-        f"The {name} is exactly {length} characters long, where mqadmin cuts: it may have been longer.",
-        "Compare it with the name in the cluster; a cut name sorts and hashes as another.",
+        f"The {name} is exactly {length} characters long, where mqadmin cuts names: it may be incomplete.",
+        "Compare it with the name in the cluster; an incomplete name sorts and hashes differently.",
         topic=topic,
         of_group=False,
     )

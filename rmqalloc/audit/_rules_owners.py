@@ -49,7 +49,7 @@ def unowned_queue(audited: AuditedGroup) -> Iterator[Fault]:
         if queues and not unit.is_config:
             yield Fault(
                 f"No client takes {some_of(len(queues), unit)}: {why(audited, unit)}{backlog(audited, queues)}.",
-                "Remove the cause; until then nobody consumes what is in these queues.",
+                "Remove the cause; until then no client consumes these queues.",
                 topic=unit.topic,
                 queues=queues,
             )
@@ -73,7 +73,7 @@ def double_owned_queue(audited: AuditedGroup) -> Iterator[Fault]:
             reported = [states[queue] for queue in queues if states[queue].known == REPORTED]
             slots = set[int]().union(*(unit.always[queue] for queue in queues))
             slots.update(*(state.slots for state in reported))
-            waits = "they wait for each other's lock, or share it if their ids are equal."
+            waits = "the clients wait for each other's lock, or share it if their ids are equal."
             twice = "messages of these queues are consumed more than once."
             yield Fault(
                 f"Several clients take {some_of(len(queues), unit)}: {why(audited, unit)}.",
@@ -92,26 +92,29 @@ def why(audited: AuditedGroup, unit: UnitViews) -> str:
             f"{'client id ' if len(audited.repeated_ids) == 1 else ''}{named(list(audited.repeated_ids))} is not unique"
         )
     if len({view.method for view in unit.views}) > 1:
-        causes.append("clients divide by different rules")
+        causes.append("clients use different strategies or parameters")
     if unit.n_subscribers < len(unit.client_ids):
-        causes.append("clients that do not subscribe are given queues too")
+        causes.append("clients that do not subscribe get queues too")
     if any(view.queues != unit.queues for view in unit.views):
-        causes.append("clients have other routes than the name server")
+        causes.append("routes of clients differ from the name server's")
     if audited.has_empty_id:
-        causes.append("a client has an empty id, which no client may have")
+        causes.append("a client has an empty id, which is invalid")
     if not all(audited.names_all(view.client_ids) for view in unit.views):
         causes.append("brokers list different clients")
-    return "; ".join(causes) if causes else f"{unit.views[0].method} leaves them out"
+    return (
+        "; ".join(causes) if causes else f"{unit.views[0].method} gives these queues to no client"
+    )
 
 
 @rule(
     "duplicate-client-id",
     title="Client id used twice",
     description=(
-        "Strategies look for the first place of an id in the client list: all holders of it take that place's queues, "
-        "and nobody those of its other places. With CONSISTENT_HASH all holders take the same, about double share."
+        "Strategies look up the first position of an id in the client list: all clients with the id take the queues of that "
+        "position, and no client takes the queues of the id's later positions. With CONSISTENT_HASH, all of them take the "
+        "same share, about twice the usual."
     ),
-    help="Give every process an instance name of its own.",
+    help="Give every process its own instance name.",
     severity="error",
     signs=NONE,
     needs=("clients",),
@@ -126,8 +129,9 @@ def duplicate_client_id(audited: AuditedGroup) -> Iterator[Fault]:
     makes = f"; {exposed(n_unowned, n_double)}" if audited.units else ""
     times = named([f"{client_id} is listed {n} times" for client_id, n in repeated.items()])
     yield Fault(
-        f"{times}: all holders of an id take the same queues{makes}.",
-        "Give every process an instance name of its own: before 4.9.0 and in other SDKs the id is address and process id, "
-        "which containers on their host's network share. If one process reconnected, look again in two minutes.",
+        f"{times}: all clients with the same id take the same queues{makes}.",
+        "Give every process its own instance name: before 4.9.0, and in SDKs other than Java's, the id is address and "
+        "process id, which containers on the host network can share. If a process has just reconnected, check again in two "
+        "minutes.",
         clients=tuple(repeated),
     )

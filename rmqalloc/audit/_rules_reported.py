@@ -16,24 +16,24 @@ from rmqalloc.results.and_more import named
 from rmqalloc.strategies import sort_client_ids, sort_queues
 from rmqalloc.text import counted
 
-_AGAIN = "Take another snapshot after 20 s, in which every client rebalances"
-_WAIT = "Look again in 50 s: a new client asks for the route of a new topic within 30 s and rebalances every 20 s"
+_AGAIN = "Take another snapshot after 20 s, when every client has rebalanced"
+_WAIT = "Check again in 50 s: a new client requests the route of a new topic within 30 s and rebalances every 20 s"
 _LOCKS = (
-    "Wait 60 s and look again: the group is ordered, and brokers keep the locks of a client that died so long "
+    "Wait 60 s and check again: the group is ordered, and brokers keep the locks of a dead client that long "
     "(rocketmq.broker.rebalance.lockMaxLiveTime). Do not restart clients meanwhile"
 )
 
 
 @rule(
     "actual-unowned",
-    title="Queue that nobody owns now",
+    title="Queue that no client owns now",
     description=(
-        "All clients reported what they own, and none of them owns the queue. A warning while a client that should own it is "
+        "All clients reported their queues, and no client owns this queue. A warning while a client that should own it is "
         "new (under 56 s) or of unknown age in a running cluster."
     ),
     help=(
-        "Look again after 20 s, of new clients after 50 s, of an ordered group after 60 s (locks of a client that died); then "
-        "restart the client that should own it."
+        "Check again after 20 s (new clients: 50 s; ordered groups: 60 s, because of the locks of dead clients); then "
+        "restart the client that should own the queue."
     ),
     severity="error",
     signs=NONE,
@@ -51,7 +51,7 @@ def actual_unowned(audited: AuditedGroup) -> Iterator[Fault]:
         for queues, severity in ((old, "error"), (tuple(new), "warning")):
             if queues:
                 yield Fault(
-                    f"No client owns {some_of(len(queues), unit)} now, though {_everybody(len(audited.clients))}"
+                    f"No client owns {some_of(len(queues), unit)} now, although {_everybody(len(audited.clients))}"
                     f"{backlog(audited, queues)}.",
                     _advice(audited, severity),
                     topic=unit.topic,
@@ -62,8 +62,8 @@ def actual_unowned(audited: AuditedGroup) -> Iterator[Fault]:
 
 def _everybody(n_clients: int) -> str:
     if n_clients == 1:
-        return "its only client reported what it owns"
-    return f"all {n_clients:,} clients reported what they own"
+        return "the only client reported its queues"
+    return f"all {n_clients:,} clients reported their queues"
 
 
 def _of_new_clients(
@@ -79,9 +79,9 @@ def _of_new_clients(
 
 def _advice(audited: AuditedGroup, severity: str) -> str:
     """Return what to do about queues that nobody owns: wait, where that may be all."""
-    rest = "if they are still there, their messages are not consumed: "
+    rest = "if the queues are still unowned, their messages are not consumed: "
     if audited.group.is_ordered and audited.is_clustering:
-        return f"{_LOCKS}; {rest}see which client holds their locks."
+        return f"{_LOCKS}; {rest}find the client that holds their locks."
     return f"{_AGAIN if severity == 'error' else _WAIT}; {rest}restart the client that should own them."
 
 
@@ -89,7 +89,7 @@ def _advice(audited: AuditedGroup, severity: str) -> str:
     "actual-double-owned",
     title="Queue that several clients own now",
     description="Several clients report that they own the queue.",
-    help="Look again after 20 s; then compare strategies, subscriptions and client lists.",
+    help="Check again after 20 s; then compare strategies, subscriptions and client lists.",
     severity="error",
     signs=NONE,
     needs=("owners",),
@@ -103,7 +103,7 @@ def actual_double_owned(audited: AuditedGroup) -> Iterator[Fault]:
             ids = unit.ids(chain.from_iterable(states[queue].slots for queue in double))
             yield Fault(
                 f"Several clients own {some_of(len(double), unit)} now: {named(ids)}.",
-                f"{_AGAIN}; if it stays, compare the strategies, subscriptions and client lists of these clients.",
+                f"{_AGAIN}; if the finding persists, compare the strategies, subscriptions and client lists of these clients.",
                 topic=unit.topic,
                 queues=tuple(double),
                 clients=ids,
@@ -114,7 +114,7 @@ def actual_double_owned(audited: AuditedGroup) -> Iterator[Fault]:
     "owned-not-in-route",
     title="Owned queue that the route does not have",
     description="A client reports a queue whose broker or id is not in the route.",
-    help="Look again after 30 s; then compare name servers and, with CONFIG, lists.",
+    help="Check again after 30 s; then compare name servers and, with CONFIG, the lists.",
     severity="warning",
     signs=Sign.OWNED,
     needs=(),
@@ -139,7 +139,8 @@ def owned_not_in_route(audited: AuditedGroup) -> Iterator[Fault]:
         yield Fault(
             f"{named(clients)} {'owns' if len(clients) == 1 else 'own'} {counted(len(queues), 'queue')} that the route of "
             f"{name} does not have: {named(places)}.",
-            "Take another snapshot after 30 s, in which clients ask for the route again; if it stays, compare the name servers "
+            "Take another snapshot after 30 s, when clients have polled the route again; if the finding persists, compare "
+            "the name servers "
             "of these clients, and their lists if they use CONFIG.",
             topic=name,
             queues=queues,
@@ -149,9 +150,10 @@ def owned_not_in_route(audited: AuditedGroup) -> Iterator[Fault]:
 
 @rule(
     "differs-from-expected",
-    title="Other owners than the strategy gives",
-    description="What the clients own is not what the group's strategy computes; the strategy that fits best is named.",
-    help="Look again after 20 s; then find out which strategy the clients really use.",
+    title="Owners that differ from the strategy's",
+    description="The reported owners differ from the owners that the group's strategy computes. The strategy that fits best "
+    "is named.",
+    help="Check again after 20 s; then find the strategy that the clients use.",
     severity="warning",
     signs=NONE,
     needs=(),
@@ -167,9 +169,11 @@ def differs_from_expected(audited: AuditedGroup) -> Iterator[Fault]:
         first = f"{queues[0].topic} {queues[0].broker_name}:{queues[0].queue_id}"
         fit = "" if audited.fit is None else _best_fit(audited)
         yield Fault(
-            f"{counted(len(queues), 'queue')} have another owner than {_rule(audited)} gives them; {first}, for one, is "
-            f"owned by {owner} and should be by {' and '.join(expected) or 'nobody'}{fit}.",
-            f"{_AGAIN}; if it stays, find out which strategy the clients really use: correct them or the snapshot.",
+            f"{counted(len(queues), 'queue has', 'queues have')} another owner than {_rule(audited)} computes; for example, "
+            f"{first} is "
+            f"owned by {owner} and should be owned by {' and '.join(expected) or 'no client'}{fit}.",
+            f"{_AGAIN}; if the finding persists, find the strategy that the clients use, and correct the clients or the "
+            "snapshot.",
             topic=common_topic(queues),
             queues=queues,
             clients=tuple(sort_client_ids({reported for reported, _ in elsewhere.values()})),
@@ -179,7 +183,7 @@ def differs_from_expected(audited: AuditedGroup) -> Iterator[Fault]:
 def _rule(audited: AuditedGroup) -> str:
     """Return the strategy that the clients should use."""
     methods = {str(method) for method in audited.methods}
-    return methods.pop() if len(methods) == 1 else "what each client uses"
+    return methods.pop() if len(methods) == 1 else "each client's own strategy"
 
 
 def _best_fit(audited: AuditedGroup) -> str:
@@ -188,4 +192,6 @@ def _best_fit(audited: AuditedGroup) -> str:
     fit, queues = audited.fit, counted(audited.fit.of, "queue")
     if fit.explains_all:
         return f"; {fit.best[0]} explains all {queues}"
-    return f"; of the strategies tried {fit.best[0]} explains most, {fit.explained:,} of {queues}"
+    return (
+        f"; of the strategies tried, {fit.best[0]} explains the most, {fit.explained:,} of {queues}"
+    )

@@ -17,8 +17,8 @@ from rmqalloc.text import counted
     "missing-machine-room",
     title="Client or broker without a machine room",
     description=(
-        "MACHINE_ROOM_NEARBY divides nothing if the room of one client of the group, or of one broker of the topic, is "
-        "missing: no client takes or gives up a queue any more. Found only where other rooms are known."
+        "MACHINE_ROOM_NEARBY fails if the machine room of a client of the group or of a broker of the topic is missing: no "
+        "client takes or releases a queue. Reported only if some machine rooms are known."
     ),
     help="Give every client and every broker a machine room.",
     severity="error",
@@ -66,9 +66,9 @@ def _fault(
     what: str, n_nearby: int, topic: str | None = None, queues: Queues = (), clients: Ids = ()
 ) -> Fault:
     return Fault(
-        f"{what}: if the clients' resolver knows none either, MACHINE_ROOM_NEARBY fails for {counted(n_nearby, 'client')}, "
-        "with rooms or without. All keep the queues that they have, those of clients that leave stay without an owner, "
-        "and those that start get none.",
+        f"{what}: if the clients' resolver does not know the missing rooms either, MACHINE_ROOM_NEARBY fails for "
+        f"{counted(n_nearby, 'client')}, with or without a room. All clients keep their queues, queues of clients that "
+        "leave stay unowned, and new clients get no queue.",
         "Give every client and every broker of the topics a machine room, in the resolver and in the snapshot.",
         topic=topic,
         queues=queues,

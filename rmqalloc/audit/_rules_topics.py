@@ -17,9 +17,9 @@ from rmqalloc.text import counted
 @rule(
     "only-dry-queues",
     title="Client whose queues get no new messages",
-    description="Consumers see queues by read permission: a client may own nothing but queues that nobody writes to.",
+    description="Consumers see all readable queues, so a client may own only queues that no producer writes to.",
     help=(
-        "Once the queues are empty, lower the read queues to the write queues, or take read permission away where there is no "
+        "Once the queues are empty, lower the read queues to the write queues, or remove read permission where there is no "
         "write permission."
     ),
     severity="warning",
@@ -46,7 +46,7 @@ def only_dry_queues(audited: AuditedGroup) -> Iterator[Fault]:
         of_units = chain.from_iterable(unit.queues for unit in units)
         yield Fault(
             f"{len(dried):,} of {counted(len(audited.clients), 'client')} own only queues that get no new messages, "
-            "so they do nothing once these are consumed.",
+            "so they are idle once these queues are consumed.",
             _instead(audited, sum(len(unit.queues) for unit in units) - len(dry)),
             queues=tuple(queue for queue in of_units if queue in owned),
             clients=audited.ids(dried),
@@ -56,16 +56,17 @@ def only_dry_queues(audited: AuditedGroup) -> Iterator[Fault]:
 def _instead(audited: AuditedGroup, n_left: int) -> str:
     """Return what would give clients of dry queues something to do."""
     if any(method.is_config for method in audited.methods):
-        return (
-            "Put queues that are written into the lists of these clients; CONFIG divides nothing."
-        )
+        return "Add queues that get new messages to the lists of these clients; CONFIG does not divide queues."
     if not n_left:
-        return "Raise the write queues or give write permission back: there is no other queue to divide."
+        return (
+            "Raise the write queues or restore write permission: there is no other queue to divide."
+        )
     n_clients = len(audited.clients)
     few = f", too few for {counted(n_clients, 'client')}" if n_left < n_clients else ""
     return (
-        "Once these queues are empty, lower the read queues to the write queues, or take read permission away where there is "
-        f"no write permission: {counted(n_left, 'other queue')} {'is' if n_left == 1 else 'are'} then divided among all "
+        "Once these queues are empty, lower the read queues to the write queues, or remove read permission where there is "
+        "no write permission"
+        f": the remaining {counted(n_left, 'queue')} {'is' if n_left == 1 else 'are'} then divided among all "
         f"clients{few}."
     )
 
@@ -86,7 +87,7 @@ def unwritten(audited: AuditedGroup, unit: UnitViews) -> set[MessageQueue]:
 @rule(
     "topic-without-route",
     title="Subscribed topic that cannot be read",
-    description="The topic is not there, or no broker of it has readable queues.",
+    description="The topic does not exist, or none of its brokers has readable queues.",
     help="Create the topic, give read permission, or end the subscription.",
     severity="warning",
     signs=Sign.ROUTES,
@@ -107,7 +108,7 @@ def topic_without_route(audited: AuditedGroup) -> Iterator[Fault]:
         elif _is_readable(route):
             continue
         else:
-            what = "whose brokers have no queue that can be read"
+            what = "whose brokers have no readable queue"
         yield Fault(
             f"The group subscribes to {name}, {what}.",
             "Create the topic, give its brokers read permission and read queues, or end the subscription.",

@@ -23,8 +23,8 @@ from rmqalloc.text import counted
     "no-consumer",
     title="Topic that no client of the group consumes",
     description=(
-        "The group subscribes to the topic and has no client, or none that subscribes: messages wait. A note where the backlog "
-        "is not known, nothing where there is none."
+        "The group subscribes to the topic and has no client, or no client that subscribes, so messages wait. A note if the "
+        "backlog is not known; not reported if there is no backlog."
     ),
     help="Start its clients, or delete the group.",
     severity="error",
@@ -43,23 +43,26 @@ def no_consumer(audited: AuditedGroup) -> Iterator[Fault]:
         if audited.clients and (audited.is_clustering or audited.subscribers(name)):
             continue
         who = (
-            "none of its clients subscribes to it" if audited.clients else "the group has no client"
+            "none of the group's clients subscribes to it"
+            if audited.clients
+            else "the group has no client"
         )
         waiting = audited.backlog.get(name)
         queues = tuple(sort_queues(queue for queue, n in (waiting or {}).items() if n))
-        advice = "Start its clients; if nobody needs these messages any more, delete the group."
+        advice = "Start its clients, or delete the group if its messages are no longer needed."
         if queues:
-            what = f"Nobody consumes {name}, for {who}{backlog(audited, queues)}."
+            what = f"No client consumes {name}: {who}{backlog(audited, queues)}."
             yield Fault(what, advice, topic=name, queues=queues)
         elif waiting is None and not name.startswith(RETRY_PREFIX):
-            what = f"Nobody consumes {name}, for {who}; whether messages wait there is not known."
+            what = f"No client consumes {name}: {who}; it is not known whether messages wait there."
             yield Fault(what, advice, topic=name, severity="note")
 
 
 @rule(
     "written-not-read",
     title="Queue that is written and not read",
-    description="A broker has more write than read queues: producers use all of them, consumers see the first ones only.",
+    description="A broker has more write queues than read queues. Producers use all write queues, and consumers see only "
+    "the read queues.",
     help="Raise the read queues to the write queues.",
     severity="error",
     signs=Sign.ROUTES,
@@ -84,7 +87,7 @@ def written_not_read(audited: AuditedGroup) -> Iterator[Fault]:
                 for broker in wide
             ]
             by_brokers = (
-                "; to a retry topic brokers write as many as the group's retryQueueNums says"
+                "; brokers write to as many queues of a retry topic as the group's retryQueueNums"
             )
             is_retry = route.name.startswith(RETRY_PREFIX)
             yield Fault(
@@ -100,8 +103,8 @@ def written_not_read(audited: AuditedGroup) -> Iterator[Fault]:
 @rule(
     "unreadable-broker",
     title="Broker that is writable and not readable",
-    description="Producers go on writing to the broker, and no consumer may read there.",
-    help="Give read permission back, or take write permission away first.",
+    description="Producers keep writing to the broker, and no consumer may read there.",
+    help="Restore read permission, or remove write permission first.",
     severity="error",
     signs=Sign.ROUTES,
     needs=("routes",),
@@ -121,9 +124,9 @@ def unreadable_broker(audited: AuditedGroup) -> Iterator[Fault]:
             )
             are = "is" if len(closed) == 1 else "are"
             yield Fault(
-                f"Nobody can read what producers write of {route.name} to {named(names)}, which "
-                f"{are} writable and not readable{backlog(audited, queues)}.",
-                "Give read permission back; to take a broker out, take write permission away first and let consumers empty it.",
+                f"No client can read the messages of {route.name} that producers write to {named(names)}, which {are} "
+                f"writable and not readable{backlog(audited, queues)}.",
+                "Restore read permission; to remove a broker, remove write permission first and let consumers empty it.",
                 topic=route.name,
                 queues=queues,
             )
@@ -132,8 +135,9 @@ def unreadable_broker(audited: AuditedGroup) -> Iterator[Fault]:
 @rule(
     "stranded-backlog",
     title="Backlog in a queue that consumers do not see",
-    description="Messages of the group wait in a queue that is not in the route, as after read queues were removed too early.",
-    help="Raise the read queues or give read permission back until the queue is empty.",
+    description="Messages of the group wait in a queue that is not in the route, for example because read queues were "
+    "removed too early.",
+    help="Raise the read queues or restore read permission until the queue is empty.",
     severity="error",
     signs=Sign.LAGS,
     needs=("routes", "lags"),
@@ -154,9 +158,9 @@ def stranded_backlog(audited: AuditedGroup) -> Iterator[Fault]:
         queues = tuple(sort_queues(on_brokers - named_already))
         if queues:
             yield Fault(
-                f"Consumers do not see {counted(len(queues), 'queue')} of {route.name} with a backlog, for the route has no "
-                f"such readable queue{backlog(audited, queues)}.",
-                "Raise the read queues or give read permission back until these queues are empty.",
+                f"Consumers do not see {counted(len(queues), 'queue')} of {route.name} with a backlog, because the route "
+                f"has no such readable queue{backlog(audited, queues)}.",
+                "Raise the read queues or restore read permission until these queues are empty.",
                 topic=route.name,
                 queues=queues,
             )

@@ -190,7 +190,7 @@ def rule(
     """
     if signs is None and when is None:
         raise ArgumentTypeError(
-            f"nothing selects the groups of rule {name!r}: give signs=, such as Sign.IDLE, or NONE for groups with "
+            f"rule {name!r} selects no groups: give signs=, such as Sign.IDLE, or NONE for groups with "
             "unusual owners alone; or when=, a function of a group"
         )
     _check_new(name)
@@ -234,7 +234,7 @@ def cluster_rule(name: str, **texts: str) -> Callable[[FindInCluster], FindInClu
 
 def _check_new(name: str) -> None:
     if name in DECLARED:
-        raise ArgumentError(f"there are two rules {name!r}")
+        raise ArgumentError(f"rule {name!r} is declared twice")
 
 
 def some_of(n: int, unit: UnitViews) -> str:
@@ -250,9 +250,7 @@ def exposed(n_unowned: int, n_double: int) -> str:
     >>> exposed(1, 4)
     'that makes 1 queue without an owner and 4 with several'
     """
-    return (
-        f"that makes {counted(n_unowned, 'queue')} without an owner and {n_double:,} with several"
-    )
+    return f"that leaves {counted(n_unowned, 'queue')} without an owner and {n_double:,} with several owners"
 
 
 def backlog(audited: AuditedGroup, queues: Iterable[MessageQueue]) -> str:

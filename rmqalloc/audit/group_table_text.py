@@ -107,11 +107,13 @@ def _headline(found: GroupList) -> str:
     lags = "no lag known" if lag is None else f"{counted(lag, 'message')} waiting"
     of_none = sum(not finding.consumer_group for finding in found.findings)
     others = (
-        f"; {counted(of_none, 'finding')} of no group in particular (rmqalloc check)"
+        f"; {counted(of_none, 'finding')} not about a single group (rmqalloc check)"
         if of_none
         else ""
     )
-    return f"{counted(table.num_rows, 'group')}: {', '.join(problems) or 'nothing wrong'}; {lags}{others}"
+    return (
+        f"{counted(table.num_rows, 'group')}: {', '.join(problems) or 'no problem'}; {lags}{others}"
+    )
 
 
 drawn(GroupList, group_lines)

@@ -101,7 +101,7 @@ class _Line:
 def _owners(row: Row) -> str:
     if row["owners"] is None:
         return f"perhaps {named(row['perhaps'], _MOST_OWNERS)}" if row["perhaps"] else "unknown"
-    return named(row["owners"], _MOST_OWNERS) if row["owners"] else "nobody"
+    return named(row["owners"], _MOST_OWNERS) if row["owners"] else "no client"
 
 
 def _lag(messages: int | None, n_without_lag: int | None) -> str:
@@ -171,7 +171,7 @@ class _Folded:
         if not n:
             return "No queue."
         counts = np.bincount(self._worst, minlength=len(WORST)).tolist()
-        words = zip(counts, ("that nobody reads", "of several owners", "unknown"), strict=False)
+        words = zip(counts, ("unread", "with several owners", "unknown"), strict=False)
         said = [f"{n:,} {what}" for n, what in words if n]
         groups = pc.take(
             self._rows.facts["consumer_group"], pa.array(distinct(self._rows.fact_of_row))

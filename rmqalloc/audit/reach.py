@@ -239,7 +239,7 @@ def _lasting(answer: Answer, seen: Collection[tuple[str | None, MessageQueue]]) 
     if len(still) < len(answer.queues):
         kept = set(still)
         new = tuple(queue for queue in answer.queues if queue not in kept)
-        detail = "it was not unread at the look before"
+        detail = "it was not unread in the previous reading"
         yield replace(answer, reason="unknown", queues=new, detail=detail, known=UNKNOWN)
 
 
@@ -299,8 +299,7 @@ def _may_subscribe(snapshot: Snapshot) -> str:
             perhaps.discard(group.name)
     if not perhaps:
         return ""
-    verb = "subscribes" if len(perhaps) == 1 else "subscribe"
-    return f"not known is what {named(sorted(perhaps))} {verb} to"
+    return f"the subscriptions of {named(sorted(perhaps))} are not known"
 
 
 def _offsets(
@@ -338,5 +337,7 @@ def _who_was(holders: Sequence[str], silent: Sequence[str]) -> str:
     if holders:
         return f"{named(holders)} committed offsets there and {'does' if len(holders) == 1 else 'do'} not subscribe now"
     return (
-        f"not known is what {named(silent)} subscribed to, without a client now" if silent else ""
+        f"the past subscriptions of {named(silent)}, without a client now, are not known"
+        if silent
+        else ""
     )

@@ -27,29 +27,29 @@ REASONS: dict[str, ReachReason] = {
     "no-route": ReachReason(
         "unread",
         "messages wait, and the topic has no route or the broker is not in it",
-        "Bring the broker back, or create the topic there again.",
+        "Start the broker again, or create the topic there again.",
     ),
     "no-permission": ReachReason(
         "unread",
         "the broker is not readable",
-        "Give read permission back (bit 4 of perm) until the queue is empty.",
+        "Restore read permission (bit 4 of perm) until the queue is empty.",
     ),
     "beyond-read-queues": ReachReason(
         "unread",
-        "the queue id is not below the broker's read queues",
+        "the queue id is not below the broker's number of read queues",
         "Raise the read queues, at least until the queue is empty.",
     ),
     "no-group": ReachReason(
         "unread",
         "no consumer group subscribes to the topic",
-        "Start a group, or stop producers; else they expire unread.",
+        "Start a group, or stop the producers; otherwise the messages expire unread.",
     ),
     "no-client": ReachReason(
         "unread", "the group has no client", "Start its clients, or delete the group."
     ),
     "no-subscriber": ReachReason(
         "unread",
-        "the group has clients, none of which subscribes to the topic",
+        "no client of the group subscribes to the topic",
         "Subscribe, or drop the topic.",
     ),
     "paused": ReachReason(
@@ -70,12 +70,12 @@ REASONS: dict[str, ReachReason] = {
     "not-seen": ReachReason(
         "unread",
         "no client that subscribes sees the queue in its route",
-        "Look again after 30 s, in which clients ask for the route; if it stays, compare name servers.",
+        "Check again after 30 s, when clients have polled the route; if the reason persists, compare name servers.",
     ),
     "not-owned-now": ReachReason(
         "unread",
-        "all clients reported what they own, and none owns the queue",
-        "Look again: see the finding of the queue.",
+        "all clients reported their queues, and no client owns this queue",
+        "Check again; see the finding of the queue.",
     ),
     "owner": ReachReason("read", "one client owns the queue"),
     "several-owners": ReachReason(
@@ -88,11 +88,11 @@ REASONS: dict[str, ReachReason] = {
     "broadcast": ReachReason("read", "every client reads every message"),
     "lite": ReachReason(
         "unknown",
-        "messages of the topic go to lite topics (RocketMQ 5.5), and which of these clients subscribe to is not shown",
-        "Ask the proxy's clients which lite topics they read.",
+        "messages of the topic go to lite topics (RocketMQ 5.5), and the lite topics that clients read are not shown",
+        "Check which lite topics the proxy's clients read.",
     ),
     "unknown": ReachReason(
-        "unknown", "the snapshot does not show who reads the queue", "Add what is missing."
+        "unknown", "the snapshot does not show who reads the queue", "Add the missing data."
     ),
 }
 """Of several that hold, the first is given."""

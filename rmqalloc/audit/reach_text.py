@@ -63,7 +63,7 @@ def headline(reach: Reach, is_known: bool = True) -> str:
     if known:
         is_least = any(answer.n_without_lag for answer in reach.unread)
         wait = f"{'at least ' if is_least else ''}{counted(sum(known), 'message')} waiting"
-    return f"Messages nobody reads: {_sizes(reach.unread)}, {wait}"
+    return f"Unread messages: {_sizes(reach.unread)}, {wait}"
 
 
 def _sizes(answers: Sequence[Answer]) -> str:
@@ -81,7 +81,7 @@ def unknown_words(reach: Reach, named_below: Collection[str] = ()) -> str:
         return ""
     details = dict.fromkeys(answer.detail for answer in reach.unknown)
     whys = [printable(why) for why in details if why and why not in named_below]
-    return f"Not known is who reads {_sizes(reach.unknown)}{': ' if whys else ''}{named(whys)}"
+    return f"It is not known who reads {_sizes(reach.unknown)}{': ' if whys else ''}{named(whys)}"
 
 
 def messages_text(answer: Answer) -> str:

@@ -55,9 +55,9 @@ def owners_after(plan: Plan, scenario: str | None = None) -> Planned:
 
 @rule(
     "differs-from-plan",
-    title="Queue that is not where the plan puts it",
-    description="The owner of the queue is not the one that a saved plan gives it.",
-    help="Do what is left of the plan, or make a new one.",
+    title="Owner that differs from the plan",
+    description="The owner of the queue differs from its owner in a saved plan.",
+    help="Apply the rest of the plan, or plan again.",
     severity="warning",
     signs=Sign.PLAN,
     needs=("owners",),
@@ -83,13 +83,15 @@ def differs_from_plan(audited: AuditedGroup) -> Iterator[Fault]:
     queues = sort_queues([*gone, *elsewhere])
     owners = set[str]().union(*elsewhere.values())
     first = queues[0]
-    is_now = "not there" if first in gone else f"owned by {_shown(known[first])}"
-    in_plan = _shown(_as_ids(planned[first])) if first in planned else "not in the plan"
+    is_now = "does not exist"
+    if first not in gone:
+        is_now = f"is owned by {_names(known[first])}" if known[first] else "has no owner"
+    in_plan = _names(_as_ids(planned[first])) if first in planned else "not included"
+    how = "by the clients' reports" if audited.reported.any_answer else "by computation"
     yield Fault(
-        f"{counted(len(queues), 'queue')} of {len(planned):,} in the plan are elsewhere by what the clients "
-        f"{'say' if audited.reported.any_answer else 'should own'}: {first.topic} {first.broker_name}:{first.queue_id}, for "
-        f"one, is {is_now}, in the plan {in_plan}.",
-        "Do what is left of the plan, or make a new one of this snapshot.",
+        f"{counted(len(queues), 'queue')} of {len(planned):,} in the plan {'has' if len(queues) == 1 else 'have'} another "
+        f"owner {how}: for example, {first.topic} {first.broker_name}:{first.queue_id} {is_now} (in the plan: {in_plan}).",
+        "Apply the rest of the plan, or plan again from this snapshot.",
         topic=common_topic(queues),
         queues=tuple(queues),
         clients=tuple(sort_client_ids(owners)),
@@ -110,7 +112,7 @@ def absent_groups(planned: Planned, names: Container[str]) -> Iterator[Finding]:
             queues=tuple(queues),
             clients=(),
             message=f"The snapshot has no such consumer group; the plan gives {counted(len(queues), 'queue')} to its clients.",
-            advice="Take the snapshot of the cluster that was planned, or make a new plan of this snapshot.",
+            advice="Use a snapshot of the planned cluster, or plan again from this snapshot.",
         )
 
 
@@ -130,5 +132,5 @@ def _as_ids(owners: Owners) -> set[str]:
     return {owners} if isinstance(owners, str) else {*owners}
 
 
-def _shown(ids: set[str]) -> str:
-    return " and ".join(sort_client_ids(ids)) or "nobody's"
+def _names(ids: set[str]) -> str:
+    return " and ".join(sort_client_ids(ids)) or "no owner"

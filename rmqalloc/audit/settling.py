@@ -32,7 +32,7 @@ SETTLED, UNSETTLED = "settled", "unsettled"
 _DECIDING = frozenset(("clients", "subscriptions", "routes", "brokers", "owners"))
 """Kinds of facts without which it is not known whether a group has settled."""
 
-_NOT_REPORTED = "what its clients own is not known"
+_NOT_REPORTED = "the queues that its clients own are not known"
 _NO_OWNER, _SEVERAL, _ANOTHER = "no owner", "several owners", "another owner than expected"
 
 
@@ -103,7 +103,9 @@ def _settling(signed: SignedGroup, chosen: ChosenGroups) -> Settling:
             if state.is_unowned:
                 return Settling(UNSETTLED, f"a queue of {topic} has {_NO_OWNER}")
             if state.known == UNKNOWN:
-                return Settling(UNKNOWN, f"who owns a queue of {topic} is not known: {_why(state)}")
+                return Settling(
+                    UNKNOWN, f"the owner of a queue of {topic} is not known: {_why(state)}"
+                )
     if is_shared:
         return Settling(SETTLED)
     if brokers_differ(signed.group):
@@ -137,7 +139,7 @@ def _lacking(signed: SignedGroup, chosen: ChosenGroups, kinds: Collection[str]) 
     """Return what is not known of a group, None if all is that decides."""
     found = not_known_of_group(signed, kinds, chosen.has_topic)
     if missing := [fact for fact in found if not fact.is_scope]:
-        return f"not known are {not_known_words(missing)}"
+        return f"not known: {not_known_words(missing)}"
     if (
         "owners" in kinds
         and signed.group.clients

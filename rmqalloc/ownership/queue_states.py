@@ -67,11 +67,13 @@ from rmqalloc.text import counted
 
 REPORTED, COMPUTED, UNKNOWN = "reported", "computed", "unknown"
 
-NOT_REPORTED = "did not report what"
+NOT_REPORTED = "did not report"
 NOT_LISTED = "the group does not list the topic among its subscriptions"
 BROKER_SILENT = "their brokers do not answer"
-NOT_SUBSCRIBED = "not known is what all clients subscribe to"
-LISTS_DIFFER = "brokers list different clients, and every client asks one at random"
+NOT_SUBSCRIBED = "not all subscriptions of clients are known"
+LISTS_DIFFER = (
+    "brokers list different clients, and every client requests the list of a random broker"
+)
 
 
 class QueueState(NamedTuple):
@@ -300,8 +302,8 @@ class OwnerStates:
     def _not_reported(self) -> str:
         """Return why a queue that no client reports may have an owner nevertheless."""
         if n := len(self.reported.silent):
-            return f"{counted(n, 'client')} {NOT_REPORTED} {'it owns' if n == 1 else 'they own'}"
-        return self.clients_unknown or "not all that clients own is known"
+            return f"{counted(n, 'client')} {NOT_REPORTED} {'its' if n == 1 else 'their'} queues"
+        return self.clients_unknown or "not all queues that clients own are known"
 
     def _computed(self, unit: UnitViews, queue: MessageQueue) -> QueueState:
         perhaps, always = unit.perhaps.get(queue, ()), unit.always.get(queue, ())

@@ -84,7 +84,7 @@ class Explanation(TableResult):
     detail: str = ""
 
     def lines(self, file: IO[str] | None = None, top: int | None = None) -> Iterator[str]:
-        """Yield the steps in their order, and what they come to; ``top`` leaves none of them out."""
+        """Yield the steps in order, and their result. ``top`` does not shorten them."""
         checked_top(top)
         names = [
             printable(name)
@@ -95,10 +95,8 @@ class Explanation(TableResult):
         yield from fields(
             [f"Group {group}", f"topic {topic}", queue, printable(self.strategy)], file
         )
-        where = (
-            f"at place {self.queue_place} of {self.n_queues:,} queues; {self.n_clients:,} clients"
-        )
-        yield from wrapped(f"In Java's order it is {where}.", file)
+        where = f"number {self.queue_place} of {self.n_queues:,} (from 0) in Java's sort order"
+        yield from wrapped(f"It is queue {where}; {counted(self.n_clients, 'client')}.", file)
         for i, step in enumerate(self.steps, start=1):
             yield from wrapped(f"  {i}. {printable(step)}", file, "     ")
         yield from wrapped(self._conclusion(), file)
@@ -121,14 +119,14 @@ class Explanation(TableResult):
         """Return who owns the queue: by report if any client reports, else as computed."""
         by_steps = f"{printable(self.strategy)} gives it to {_shown(self.computed)}"
         if self.known == UNKNOWN:
-            return f"So {by_steps}; who owns it now is not known: {printable(self.detail)}."
+            return f"So {by_steps}; its present owner is not known: {printable(self.detail)}."
         owners = () if self.owner is None else (self.owner, *self.others)
         owned = f"{_shown(owners)} {'own' if len(owners) > 1 else 'owns'} it"
         if self.known == COMPUTED:
             return f"So {owned}."
         if owners == self.computed:
             return f"So {owned}, as the clients report."
-        return f"By report {owned}, though {by_steps}."
+        return f"The clients report that {owned}, although {by_steps}."
 
     def main_table(self) -> pa.Table:
         """Return one row, without the facts."""
@@ -151,7 +149,7 @@ class Explanation(TableResult):
 
 def _shown(client_ids: Sequence[str]) -> str:
     if not client_ids:
-        return "nobody"
+        return "no client"
     names = " and ".join(map(printable, client_ids))
     return f"client{'s' if len(client_ids) > 1 else ''} {names}"
 
@@ -192,8 +190,8 @@ def explain(
     >>> from rmqalloc.snapshot import Client, Group, Topic, TopicBroker
     >>> topic, clients = Topic("T", (TopicBroker("b", 5),)), (Client("c2"), Client("c1"))
     >>> print(*explain(Snapshot((topic,), (Group("g", ("T",), clients, strategy="AVG"),)), "g", "T", "b", 3).steps, sep="\\n")
-    5 queues = 2 clients × 2 + 1: each client takes 2, the first 1 take one more
-    client c2 is at place 1 and begins at 1 × 2 + 1 = 3: it takes the queues at the places 3 to 4, this one among them
+    5 queues = 2 clients × 2 + 1: each client takes 2, and the first client takes 1 more
+    client c2 is client number 1 (from 0) and starts at queue number 1 × 2 + 1 = 3: it takes queues 3 to 4, including this queue
     """
     known = Known.of(snapshot, [literal(group)], strategy, params)
     queue = MessageQueue(topic, broker_name, queue_id)
@@ -315,7 +313,7 @@ def _no_queue(queue: MessageQueue, queues: Sequence[MessageQueue]) -> str:
     """Return the message for a queue that a topic does not have, with what it has."""
     ids = [known.queue_id for known in queues if known.broker_name == queue.broker_name]
     if ids:
-        return f"topic {queue.topic!r} has the queues {min(ids)} to {max(ids)} on {queue.broker_name!r}, not {queue.queue_id}"
+        return f"topic {queue.topic!r} has queues {min(ids)} to {max(ids)} on {queue.broker_name!r}, not {queue.queue_id}"
     brokers = list(dict.fromkeys(known.broker_name for known in queues))
     near = nearest(queue.broker_name, brokers, 3, 0.0) or brokers[:3]
     return (
@@ -344,7 +342,7 @@ def _by_views(snapshot: Snapshot, group: str, queue: MessageQueue) -> Explanatio
         taker, reasons = _taker(view, queue, rooms)
         taking |= {taker} & set(ids) if taker is not None else set()
         steps.append(
-            f"{named(ids)} {'divides' if len(ids) == 1 else 'divide'} by {view.method}{_over(unit, view)}"
+            f"{named(ids)} {'uses' if len(ids) == 1 else 'use'} {view.method}{_over(unit, view)}"
         )
         steps.extend(_taken(view, queue, taker, reasons, ids))
         facts.append(
@@ -422,9 +420,9 @@ def _over(unit: UnitViews, view: View) -> str:
     """Return what a view divides, where it is not what there is."""
     parts = []
     if view.queues != unit.queues:
-        parts.append(f"{counted(len(view.queues), 'queue')} of a route of their own")
+        parts.append(f"{counted(len(view.queues), 'queue')} of their own route")
     if sorted(view.client_ids) != sorted(unit.client_ids):
-        parts.append(f"a client list of {len(view.client_ids):,}, as some broker has it")
+        parts.append(f"a list of {counted(len(view.client_ids), 'client')} from some broker")
     return f" over {' and '.join(parts)}" if parts else ""
 
 
@@ -434,10 +432,10 @@ def _taken(
     """Yield what a view comes to."""
     yield from reasons
     if queue not in view.queues:
-        yield "which does not have the queue: nobody takes it by this view"
+        yield "which does not have the queue: no client takes it in this view"
     elif taker is None:
-        yield "which gives the queue to nobody"
+        yield "which gives the queue to no client"
     elif taker in ids:
         yield f"so client {taker} takes it"
     else:
-        yield f"so it would be that of client {taker}, which does not divide by this view: nobody takes it"
+        yield f"so client {taker} would take it, but that client has another view: no client takes it"

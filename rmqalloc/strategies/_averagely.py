@@ -163,16 +163,17 @@ class Averagely(Even, name="AVG"):
         blocks = _blocks(n, m)
         client = bisect_right(blocks, position) - 1
         start, behind = blocks[client], blocks[client + 1]
-        more = f", the first {extra} take one more" if extra else ""
+        few = "the first client takes" if extra == 1 else f"the first {extra} clients take"
+        more = f", and {few} 1 more" if extra else ""
         reasons.say(
             f"{n} queues = {m} clients × {size} + {extra}: each client takes {size}{more}",
             size=size,
             extra=extra,
         )
         reasons.say(
-            f"client {client_ids[client]} is at place {client} and begins at "
+            f"client {client_ids[client]} is client number {client} (from 0) and starts at queue number "
             f"{client} × {size} + {min(client, extra)} = {start}: "
-            f"it takes the queues at the places {start} to {behind - 1}, this one among them",
+            f"it takes queues {start} to {behind - 1}, including this queue",
             client_place=client, first=start, length=behind - start,
         )  # fmt: skip
         reasons.check_id(client_ids, client)
@@ -217,13 +218,13 @@ class AveragelyByCircle(Even, name="AVG_BY_CIRCLE"):
         Examples
         --------
         >>> AveragelyByCircle().explain([MessageQueue("t", "b", i) for i in range(7)], ["x", "y"], 5).steps
-        ['the queue is at place 5 of 7: 5 mod 2 clients = 1, client y']
+        ['the queue is number 5 of 7 (from 0): 5 mod 2 clients = 1, client y']
         """
         m, reasons = len(client_ids), Reasons()
         client = _in_circles(INTEGERS, position, len(queues), m)
         sums = f"{position} mod {m} clients = {client}, client {client_ids[client]}"
         reasons.say(
-            f"the queue is at place {position} of {len(queues)}: {sums}", client_place=client
+            f"the queue is number {position} of {len(queues)} (from 0): {sums}", client_place=client
         )
         reasons.check_id(client_ids, client)
         return reasons

@@ -94,13 +94,16 @@ class Canary(ExclusiveOver[Inner], name="CANARY/1"):
         first = self._n_first(len(places))
         text = f"{n_canary} of {len(client_ids)} clients match {self.pattern}"
         if n_canary in (0, len(client_ids)):
-            text += ", so all of them divide all queues"
+            text += ", so all clients divide all queues"
         elif topic.startswith(RETRY_PREFIX):
-            text += f"; topic {topic} holds retries, which go to the others alone"
+            text += f"; topic {topic} holds retries, which go only to the remaining clients"
         else:
-            whose = "theirs" if places.index(position) < first else "of the others"
-            at = f"this one at place {places.index(position)} is {whose}"
-            text += f"; the first {first} of the {len(places)} queues of broker {broker} are theirs, {at}"
+            at = places.index(position)
+            whose = "canary clients" if at < first else "the remaining clients"
+            text += (
+                f"; canary clients get the first {first} of the {len(places)} queues of broker {broker}, and this queue "
+                f"is number {at} (from 0), for {whose}"
+            )
         members = [client_ids[i] for i in mine.clients]
         inner = self.inner.explain(
             [queues[i] for i in mine.queues], members, list(mine.queues).index(position)

@@ -39,7 +39,7 @@ class _GoFunction(ExclusiveStrategy):
         for i, queue in enumerate(mq_all):
             if None in queue_fields(queue):
                 raise ArgumentTypeError(
-                    f"queue {i} has a null field, which a string of Go cannot be: {queue!r}"
+                    f"queue {i} has a null field, and a Go string cannot be null: {queue!r}"
                 )
         return super()._group_owners(mq_all, cid_all)
 
@@ -164,7 +164,7 @@ class GoMachineRoom(_GoFunction, MachineRoom):
     Notes
     -----
     ``AllocateByMachineRoom`` of ``github.com/apache/rocketmq-client-go/v2/consumer``: it counts the queues of the rooms and
-    then takes the blocks from the list of all queues, whatever their room. Where other rooms come first in that list, queues
+    then takes the blocks from the list of all queues, in any machine room. Where other rooms come first in that list, queues
     of its own are left unowned. A broker's room is what stands before its only ``@``.
 
     Examples
@@ -183,7 +183,7 @@ class GoMachineRoom(_GoFunction, MachineRoom):
         super().__init__(given)
         if len(self.machine_rooms or ()) < len(given):
             raise ArgumentError(
-                f"machine_rooms has a room twice, of which client-go counts the queues twice and may panic: {given!r}"
+                f"machine_rooms lists a room twice; client-go counts its queues twice and may panic: {given!r}"
             )
 
     def _explain(self, queues: Queues, client_ids: Sequence[str], position: int) -> Reasons:
@@ -191,18 +191,21 @@ class GoMachineRoom(_GoFunction, MachineRoom):
         reasons, rooms = Reasons(), ", ".join(sorted(self.machine_rooms or ()))
         kept = [i for i, queue in enumerate(queues) if self._keeps(queue.broker_name)]
         size, over = divmod(len(kept), len(client_ids))
-        text = f"of {len(queues)} queues {len(kept)} are in the machine rooms {rooms}: {size} for each client, {over} over"
+        text = f"of {len(queues)} queues {len(kept)} are in the machine rooms {rooms}: {size} for each client, {over} left over"
         reasons.say(text, n_kept=len(kept))
         in_blocks, place = size * len(client_ids), kept.index(position) if position in kept else -1
-        first = f"Go's client takes the first {in_blocks} of all queues, whatever their room"
+        first = f"Go's client takes the first {in_blocks} of all queues, in any machine room"
         if position < in_blocks:
             client = position // size
-            text = f"{first}, and this is number {position}: {position} ÷ {size} = {client}"
+            text = f"{first}, and this queue is number {position}: {position} ÷ {size} = {client}"
         elif place >= in_blocks:
             client = place - in_blocks
-            text = f"the rest comes from the rooms' queues, of which this is number {place}: {place} − {in_blocks} = {client}"
+            text = (
+                f"the rest comes from the queues of the machine rooms, and this queue is number {place} of these: {place} − "
+                f"{in_blocks} = {client}"
+            )
         else:
-            reasons.say(f"{first}, and this is number {position}; it is not in the rest")
+            reasons.say(f"{first}, and this queue is number {position}; it is not in the rest")
             return reasons
         reasons.say(f"{text}, client {client_ids[client]}", client_place=client)
         reasons.check_id(client_ids, client)

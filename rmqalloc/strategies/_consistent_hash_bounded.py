@@ -117,12 +117,12 @@ class ConsistentHashBounded(ExclusiveStrategy, name="CONSISTENT_HASH_BOUNDED/1")
         reasons.facts |= {"full": full}
         if found == first:
             reasons.say(
-                f"client {first} has {loads[first]} of the queues before this one, so it takes this one, too"
+                f"client {first} has {loads[first]} of the queues before this queue, so it takes this queue too"
             )
         else:
             on = f"goes on up the ring, past {len(full)} full clients, to {found}"
             reasons.say(
-                f"client {first} has {loads[first]} of the queues before this one, so this one {on}"
+                f"client {first} has {loads[first]} of the queues before this queue, so this queue {on}"
             )
         if owner < 0:
             reasons.say(EMPTY_ID)

@@ -88,7 +88,7 @@ class MachineRoom(ExclusiveStrategy, name="MACHINE_ROOM"):
         )
         room = self._room_of(broker)
         if not self._keeps(broker):
-            where = "names no machine room" if room is None else f"stands in machine room {room}"
+            where = "names no machine room" if room is None else f"is in machine room {room}"
             reasons.say(
                 f"broker {broker} {where}, and only queues of {rooms} are consumed",
                 machine_room=room,
@@ -96,16 +96,19 @@ class MachineRoom(ExclusiveStrategy, name="MACHINE_ROOM"):
             return reasons
         kept = [i for i, queue in enumerate(queues) if self._keeps(queue.broker_name)]
         at, size = kept.index(position), len(kept) // len(client_ids)
-        text = f"of {len(queues)} queues {len(kept)} are in the machine rooms {rooms}, this one at place {at} of them"
+        text = (
+            f"of {len(queues)} queues {len(kept)} are in the machine rooms {rooms}, and this queue is number {at} of these "
+            f"(from 0)"
+        )
         reasons.say(text, machine_room=room, n_kept=len(kept), kept_place=at)
         if at < size * len(client_ids):
             client = at // size
-            text = f"each client takes {size} of them: {at} ÷ {size} = {client}, client {client_ids[client]}"
+            text = f"each client takes {size} of these: {at} ÷ {size} = {client}, client {client_ids[client]}"
         else:
             client = at - size * len(client_ids)
             text = (
-                f"each client takes {size} of them, which leaves those from {size * len(client_ids)} on to the clients one "
-                f"by one: {at} − {size * len(client_ids)} = {client}, client {client_ids[client]}"
+                f"each client takes {size} of these, and the queues from number {size * len(client_ids)} on go to one client "
+                f"each: {at} − {size * len(client_ids)} = {client}, client {client_ids[client]}"
             )
         reasons.say(text, client_place=client)
         reasons.check_id(client_ids, client)

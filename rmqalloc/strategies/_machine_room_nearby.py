@@ -150,15 +150,15 @@ class MachineRoomNearby(OverParts[Inner], name="MACHINE_ROOM_NEARBY"):
         rooms = self._rooms(queues, client_ids)
         room = rooms.of_queue(position)
         if room is None:
-            return Reasons(["no client has an id, so none asks for a machine room"])
+            return Reasons(["no client has an id, so no client takes part in a machine room"])
         mine, members = rooms.queues[room], client_ids
         if room in rooms.clients:
             members = [client_ids[i] for i in rooms.clients[room]]
-            among = f"{len(members)} of the {len(client_ids)} clients stand there too, who share"
+            among = f"{len(members)} of the {len(client_ids)} clients are in this machine room and divide"
         else:
-            among = f"no client stands there, so all {len(client_ids)} share"
+            among = f"no client is in this machine room, so all {len(client_ids)} clients divide"
         inner = self.inner.explain([queues[i] for i in mine], members, mine.index(position))
-        text = f"broker {queues[position].broker_name} stands in machine room {room}; {among} its {len(mine)} queues"
+        text = f"broker {queues[position].broker_name} is in machine room {room}; {among} its {len(mine)} queues"
         facts = {"machine_room": room, "n_room_queues": len(mine), "n_room_clients": len(members)}
         return Reasons([text, *inner.steps], {**facts, "inner": inner.facts})
 

@@ -87,9 +87,9 @@ class MachineRoomNearbyPooled(ExclusiveOver[Inner], name="MACHINE_ROOM_NEARBY_PO
             return self._nearby.explain(queues, client_ids, position)
         pool = _pooled(rooms)
         place, broker, reasons = pool.index(position), queues[position].broker_name, Reasons()
-        text = f"broker {broker} stands in machine room {room}, where no client stands"
+        text = f"broker {broker} is in machine room {room}, which has no client"
         reasons.say(
-            f"{text}: the queue is at place {place} of the {len(pool)} of such rooms",
+            f"{text}: the queue is number {place} (from 0) of the {len(pool)} queues of such machine rooms",
             machine_room=room,
             pool_place=place,
         )
@@ -97,7 +97,10 @@ class MachineRoomNearbyPooled(ExclusiveOver[Inner], name="MACHINE_ROOM_NEARBY_PO
         owner, not_yet = owners[position], [owners[i] for i in pool[place:]]
         if owner >= 0:
             has = owners.count(owner) - not_yet.count(owner)
-            text = f"client {client_ids[owner]} has {has} queues of its room and of the pool so far, and none has fewer"
+            text = (
+                f"client {client_ids[owner]} has {has} queues of its machine room and of the pool so far, and no client has "
+                f"fewer"
+            )
             reasons.say(text, client_place=owner, load=has)
         return reasons
 

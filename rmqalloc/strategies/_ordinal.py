@@ -224,10 +224,10 @@ class Ordinal(DividesOneGroup, name="ORDINAL/1"):
             where = (
                 "which is present"
                 if at_home not in missing
-                else "which is missing: its queues go to others by their draws"
+                else "which is missing: its queues go to present numbers by their draws"
             )
             reasons.say(
-                f"with all of them present the queue belongs to number {at_home}, {where}",
+                f"with all numbers present, the queue belongs to number {at_home}, {where}",
                 home=at_home,
             )
         reasons.say(f"number {numbers[owner]} is client {client_ids[owner]}", number=numbers[owner])

@@ -42,12 +42,12 @@ class Reasons:
         first = client_ids.index(client_id)
         if first != client:
             self.say(
-                f"but client id {client_id} is there more than once, and all of that id look for themselves at place {first}: "
-                f"what belongs to place {client} is nobody's",
+                f"but client id {client_id} is listed more than once, and all clients with this id look up number {first}: "
+                f"no client takes the share of number {client}",
                 repeated_at=first,
             )
         elif not client_id:
             self.say(EMPTY_ID)
 
 
-EMPTY_ID = "but the client id is empty, and such a client takes nothing"
+EMPTY_ID = "but the client id is empty, and a client without an id takes no queue"

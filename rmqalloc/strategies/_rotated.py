@@ -60,7 +60,7 @@ class Rotated(ExclusiveOver[Inner], name="ROTATED/1"):
         [share] = self._shares(queues[0].topic, queues, client_ids)
         ids = [client_ids[i] for i in share.clients]
         first = share.clients[0]
-        text = f"in topic {queues[0].topic} the clients count from the one at place {first} of {len(ids)}, {ids[0]}"
+        text = f"in topic {queues[0].topic} the clients are counted from number {first} of {len(ids)} (from 0), {ids[0]}"
         inner = self.inner.explain(queues, ids, position)
         return Reasons([text, *inner.steps], {"first_client": first, "inner": inner.facts})
 

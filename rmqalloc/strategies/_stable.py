@@ -121,7 +121,7 @@ class Stable(DividesOneGroup, name="STABLE/1"):
         if better:
             have = "have" if len(better) > 1 else "has"
             reasons.say(
-                f"{len(better)} of the clients {have} a higher score with it, but no room beside queues of higher scores"
+                f"{len(better)} of the clients {have} a higher score with the queue, but are full with queues of higher scores"
             )
         return reasons
 

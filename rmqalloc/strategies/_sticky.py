@@ -63,7 +63,7 @@ class Sticky(ExclusiveStrategy, name="STICKY"):
             int((owners == owners[position]).sum()),
         )
         size, extra = divmod(len(queues), len(set(client_ids)))
-        more = f", {extra} of them one more" if extra else ""
+        more = f", and {extra} of the clients 1 more" if extra else ""
         reasons.say(
             f"{len(set(client_ids))} clients have {size} of the {len(queues)} queues each{more}",
             size=size,
@@ -72,17 +72,18 @@ class Sticky(ExclusiveStrategy, name="STICKY"):
         owner = client_ids[owners[position]] if owners[position] >= 0 else ""
         if before == owner:
             reasons.say(
-                f"client {owner} owned the queue and keeps it, one of its {load}",
+                f"client {owner} owned the queue and keeps it, with {load} queues in all",
                 owner_before=before,
             )
             return reasons
-        has = "nobody owned it"
+        has = "no client owned the queue"
         if before is not None:
-            has = f"client {before}, which owned it, " + (
-                "has its share" if before in client_ids else "is gone"
+            has = f"client {before}, the previous owner, " + (
+                "has its full share" if before in client_ids else "has left"
             )
         reasons.say(
-            f"{has}: it goes to client {owner}, which had the most room left", owner_before=before
+            f"{has}: the queue goes to client {owner}, which had the most room left",
+            owner_before=before,
         )
         return reasons
 

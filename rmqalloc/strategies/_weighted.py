@@ -76,7 +76,7 @@ class Weighted(ExclusiveStrategy, name="WEIGHTED/1"):
             client_ids[owners[position]] if owners[position] >= 0 else "",
         )
         capacity = self.capacities.get(joined(owner), 1)
-        text = f"the queue weighs {weight}; client {owner} has the capacity {capacity} and queues of {loads[owner]} in all"
+        text = f"the queue weighs {weight}; client {owner} has capacity {capacity} and queues of total weight {loads[owner]}"
         reasons.say(text, weight=weight, capacity=capacity, load=loads[owner])
         # Not by `max` over quotients: floats are no measure where integers decide.
         full = next(iter(loads))
@@ -86,7 +86,7 @@ class Weighted(ExclusiveStrategy, name="WEIGHTED/1"):
                 full = client_id
         has = f"{loads[full]} for a capacity of {capacity_of[full]}"
         reasons.say(
-            f"the fullest client is {full}, which has {has}: no move or swap that was tried makes that less"
+            f"the fullest client is {full}, with {has}: no move or swap that was tried lowers this load"
         )
         if not owner:
             reasons.say(EMPTY_ID)

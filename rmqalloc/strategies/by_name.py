@@ -66,15 +66,13 @@ def whole_rule(name: str, /, **params: Any) -> Strategy:
     >>> whole_rule("MACHINE_ROOM")
     Traceback (most recent call last):
         ...
-    rmqalloc.errors.ArgumentTypeError: strategy MACHINE_ROOM needs machine_rooms: give them, as in ...
+    rmqalloc.errors.ArgumentTypeError: strategy MACHINE_ROOM needs machine_rooms, as in ...
     """
     made = rule(name, **params)
     for parameter in made.parameters:
         if parameter.is_needed and parameter.is_plain and params.get(parameter.name) is None:
             form = f"{parameter.name}={parameter.metavar}+{parameter.metavar}"
-            raise ArgumentTypeError(
-                f"strategy {name} needs {parameter.name}: give them, as in {name}({form})"
-            )
+            raise ArgumentTypeError(f"strategy {name} needs {parameter.name}, as in {name}({form})")
     return made
 
 

@@ -157,7 +157,7 @@ class ConfigByClient(Strategy):
                 f"none of the {counted(n_lists, 'list')} has the queue", n_lists=n_lists, holders=[]
             )
         for client_id in holders:
-            there = "" if client_id in client_ids else ", which is no client of the group,"
+            there = "" if client_id in client_ids else ", which is not in the group,"
             reasons.say(
                 f"the list of client {client_id}{there} has the queue",
                 n_lists=n_lists,
@@ -181,7 +181,8 @@ class ConfigByClient(Strategy):
                 both = [client_id for client_id in self.holders(queue) if client_id in there]
                 if len(both) > 1:
                     reasons.setdefault(
-                        unit, f"{queue} is in the lists of {' and '.join(both)}, who all consume it"
+                        unit,
+                        f"{queue} is in the lists of {' and '.join(both)}, which all consume it",
                     )
 
 

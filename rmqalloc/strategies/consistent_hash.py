@@ -152,7 +152,7 @@ class ConsistentHash(DividesOneGroup, name="CONSISTENT_HASH"):
         ring = self._points_of(client_ids)
         if not ring:
             reasons.say(
-                "the ring has no points, for there are no virtual nodes: nobody owns anything",
+                "the ring has no points, because there are 0 virtual nodes: no client owns a queue",
                 n_points=0,
             )
             return reasons
@@ -164,7 +164,7 @@ class ConsistentHash(DividesOneGroup, name="CONSISTENT_HASH"):
             "after": _point(ring, points[(at + 1) % len(points)]),
         }
         size = f"{len(client_ids):,} clients × {self.virtual_nodes:,} virtual nodes = {len(points):,} points"
-        whence = self._which if at < len(points) else "of all, for none comes after it"
+        whence = self._which if at < len(points) else "of all, because no point follows it"
         hit = around["hit"]
         reasons.say(
             f"{size}; the first {whence} is {hit['point']:,}, {hit['name']}",

@@ -31,7 +31,7 @@ A3 = (topic(a=3),)
 TOLD = {"strategy": "CONSISTENT_HASH"}
 LAGS = {"lags": tuple(Lag(queue, 9, 1) for queue in queues([3]))}
 FOLLOWED = [
-    ("duplicate-client-id", "instance name of its own",
+    ("duplicate-client-id", "its own instance name",
      snapshot(group("c1", "c1", "c2")), [snapshot(group("c1", "c3", "c2"))]),
     ("unowned-queue", "Remove the cause", snapshot(group("c1", "c1", "c2")), [snapshot(group("c1", "c3", "c2"))]),
     ("double-owned-queue", "Remove the cause", snapshot(group("c1", "c1", "c2")), [snapshot(group("c1", "c3", "c2"))]),
@@ -40,25 +40,25 @@ FOLLOWED = [
     ("mixed-virtual-nodes", "same number of virtual nodes",
      snapshot(group("c1", Client("c2", virtual_nodes=5), Client("c3", virtual_nodes=7), **TOLD)),
      [snapshot(group(*(Client(f"c{i}", virtual_nodes=5) for i in (1, 2, 3)), **TOLD))]),
-    ("mixed-subscriptions", "subscribe to the same topics",
+    ("mixed-subscriptions", "the same topics and tags",
      snapshot(group(Client("c1", subscriptions=(TOPIC,)), Client("c2", subscriptions=("pay",)))),
      [snapshot(group(*(Client(one, subscriptions=(TOPIC,)) for one in ("c1", "c2")))),
       snapshot(group(Client("c1", subscriptions=(TOPIC,))),
                group(Client("c2", subscriptions=("pay",)), name="h", subscriptions=("pay",)),
                topics=(topic(), topic("pay")))]),
-    ("mixed-languages", "one SDK consume for one group",
+    ("mixed-languages", "Use one SDK in a group",
      snapshot(group(Client("c1", language="GO"), Client("c2", language="JAVA"), **TOLD)),
      [snapshot(group(Client("c1", language="GO"), **TOLD), group(Client("c2", language="JAVA"), name="h", **TOLD))]),
     ("mixed-versions", "Finish the upgrade",
      snapshot(group(Client("c1", language="JAVA", version="4.9.8"), Client("c2", language="JAVA", version="5.1.0"))),
      [snapshot(group(*(Client(one, language="JAVA", version="5.1.0") for one in ("c1", "c2"))))]),
-    ("config-overlap", "list of one client only", snapshot(lists(c1=[0, 1], c2=[1, 2]), topics=A3),
+    ("config-overlap", "for one client only", snapshot(lists(c1=[0, 1], c2=[1, 2]), topics=A3),
      [snapshot(lists(c1=[0, 1], c2=[2]), topics=A3)]),
-    ("config-hole", "into the list of a client", snapshot(lists(c1=[0], c2=[2]), topics=A3),
+    ("config-hole", "to the list of a client", snapshot(lists(c1=[0], c2=[2]), topics=A3),
      [snapshot(lists(c1=[0, 1], c2=[2]), topics=A3)]),
-    ("config-unknown-queue", "Remove them from the lists", snapshot(lists(c1=[0, 1, 9], c2=[2]), topics=A3),
+    ("config-unknown-queue", "Remove these queues from the lists", snapshot(lists(c1=[0, 1, 9], c2=[2]), topics=A3),
      [snapshot(lists(c1=[0, 1], c2=[2]), topics=A3)]),
-    ("idle-client", "put queues into their lists", snapshot(lists(c1=[0, 1, 2], c2=[]), topics=A3),
+    ("idle-client", "add queues to their lists", snapshot(lists(c1=[0, 1, 2], c2=[]), topics=A3),
      [snapshot(lists(c1=[0, 1], c2=[2]), topics=A3)]),
     ("unsupported-server-strategy", "AVG or AVG_BY_CIRCLE, or let the clients divide",
      snapshot(group("c1", "c2", server_assignment="PULL", **TOLD)),
@@ -70,22 +70,22 @@ FOLLOWED = [
                topics=(ROOMS,))]),
     ("written-not-read", "Raise the read queues to the write queues", snapshot(group("c1"), topics=route(("a", 3, 4, BOTH))),
      [snapshot(group("c1"), topics=route(("a", 4, 4, BOTH))), snapshot(group("c1"), topics=route(("a", 3, 3, BOTH)))]),
-    ("unreadable-broker", "Give read permission back",
+    ("unreadable-broker", "Restore read permission",
      snapshot(group("c1"), topics=route(("a", 4, 4, BOTH), ("b", 4, 4, PERM_WRITE))),
      [snapshot(group("c1"), topics=route(("a", 4, 4, BOTH), ("b", 4, 4, BOTH))),
       snapshot(group("c1"), topics=route(("a", 4, 4, BOTH), ("b", 4, 4, PERM_READ)))]),
     ("stranded-backlog", "Raise the read queues", snapshot(group("c1", **LAGS), topics=route(("a", 3, 3, BOTH))),
      [snapshot(group("c1", **LAGS), topics=route(("a", 4, 4, BOTH)))]),
-    ("dry-queue", "raise the write queues or give the permission back",
+    ("dry-queue", "raise the write queues or restore write permission",
      snapshot(group("c1"), topics=route(("a", 4, 2, BOTH), ("b", 4, 4, PERM_READ))),
      [snapshot(group("c1"), topics=route(("a", 4, 4, BOTH), ("b", 4, 4, BOTH)))]),
-    ("only-dry-queues", "written into the lists of these clients",
+    ("only-dry-queues", "to the lists of these clients",
      snapshot(lists(c1=[0, 1], c2=[2]), topics=route(("a", 3, 2, BOTH))),
      [snapshot(lists(c1=[0], c2=[1, 2]), topics=route(("a", 3, 2, BOTH)))]),
     ("topic-without-route", "Create the topic, give its brokers read permission and read queues, or end the subscription",
      snapshot(group("c1", subscriptions=(TOPIC, "pay"))),
      [snapshot(group("c1", subscriptions=(TOPIC, "pay")), topics=(topic(), topic("pay"))), snapshot(group("c1"))]),
-    ("no-consumer", "Start its clients; if nobody needs", snapshot(group()), [snapshot(group("c1")), snapshot()]),
+    ("no-consumer", "Start its clients, or delete", snapshot(group()), [snapshot(group("c1")), snapshot()]),
 ]  # fmt: skip
 
 
@@ -116,7 +116,7 @@ def test_avg_is_advised_only_to_those_who_do_not_use_it(name):
     (finding,) = of_rule(
         check_snapshot(snapshot(group(*own, strategy=name), topics=(ROOMS,))), "mixed-languages"
     )
-    assert ("take AVG" in finding.advice) == (name != "AVG")
+    assert ("use AVG" in finding.advice) == (name != "AVG")
     (after,) = of_rule(
         check_snapshot(snapshot(group(*own, strategy="AVG"), topics=(ROOMS,))), "mixed-languages"
     )
@@ -149,7 +149,7 @@ def test_queues_without_new_messages_can_be_taken_away(counts, n_clients, name):
     assert n_left == len(list(after.queues())), "the others are divided"
     advice = findings[0].advice
     assert ("no other queue" in advice) == (n_left == 0)
-    assert n_left == 0 or f"{n_left} other queue" in advice
+    assert n_left == 0 or f"the remaining {n_left} queue" in advice
     assert ("too few" in advice) == (0 < n_left < n_clients)
     if n_left >= n_clients and name != "CONSISTENT_HASH":
         assert not of_rule(found, "idle-client")

@@ -74,7 +74,7 @@ def test_the_finding_says_what_is_lost():
     finding = only(check_snapshot(taking(A, None, None)), RULE)
     assert finding.topic == TOPIC and finding.message.startswith(
         f"Clients take different messages of {TOPIC} (TAG TagA: 1 client, all messages: 2 clients): a message whose tag the "
-        "owner of its queue does not subscribe to is skipped for ever, for offsets move past it"
+        "owner of its queue does not subscribe to is skipped permanently, because offsets move past it"
     )
     broadcast = only(check_snapshot(taking(A, None, message_model="BROADCASTING")), RULE)
     assert "every client that gets it" in broadcast.message

@@ -62,7 +62,7 @@ def followed(snapshot, advice):
             one, clients=tuple(replace(client, sees_read_queue_nums=None) for client in one.clients)
         )
         change = replace(change, topics=topics, groups=(one,))
-    if "take AVG" in advice:
+    if "use AVG" in advice:
         change = replace(change, groups=(replace(one, strategy="AVG", strategy_params={}),))
     if change is not snapshot:
         yield change
@@ -117,17 +117,17 @@ def test_clients_that_told_what_they_see_see_the_queues_that_are_raised():
 @pytest.mark.parametrize(
     ("fields", "n_clients", "message", "advice"),
     [
-        ({"strategy": "AVG"}, 11, "3 of 11 clients own no queue: there are 8 queues of orders.",
-         "Stop these clients, or raise the read and write queues of orders from 8 to 11 or more: AVG then gives every client "
-         "one."),
-        ({"strategy": "CONSISTENT_HASH"}, 7, "own no queue, though there are 8 queues of orders.",
-         "Stop these clients, or take AVG, which gives every client a queue of orders; a ring leaves clients out by chance, of "
-         "7 about 2.0 however many virtual nodes they have (rmqalloc recommend tries several numbers)."),
-        ({"strategy": "CONSISTENT_HASH"}, 9, "own no queue: there are 8 queues of orders.",
-         "Stop these clients, or raise the read and write queues of orders from 8 to 9 or more and take AVG, which gives"),
+        ({"strategy": "AVG"}, 11, "3 of 11 clients own no queue: orders has 8 queues.",
+         "Stop these clients, or raise the read and write queues of orders from 8 to 11 or more: AVG then gives every "
+         "client a queue."),
+        ({"strategy": "CONSISTENT_HASH"}, 7, "own no queue, although orders has 8 queues.",
+         "Stop these clients, or use AVG, which gives every client a queue of orders; a ring leaves clients without a queue "
+         "by chance, about 2.0 of 7 with any number of virtual nodes (rmqalloc recommend tries several numbers)."),
+        ({"strategy": "CONSISTENT_HASH"}, 9, "own no queue: orders has 8 queues.",
+         "Stop these clients, or raise the read and write queues of orders from 8 to 9 or more and use AVG, which gives"),
         ({"strategy": "CONFIG", "strategy_params": {"message_queues": {"c0": [
-            {"topic": TOPIC, "broker_name": "a", "queue_id": 0}]}}}, 2, "1 of 2 clients own no queue, though there are 8",
-         "Stop these clients, or put queues into their lists."),
+            {"topic": TOPIC, "broker_name": "a", "queue_id": 0}]}}}, 2, "1 of 2 clients own no queue, although orders has 8",
+         "Stop these clients, or add queues to their lists."),
     ],
     ids=["AVG", "CONSISTENT_HASH of 7", "CONSISTENT_HASH of 9", "CONFIG"],
 )  # fmt: skip

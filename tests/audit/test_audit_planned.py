@@ -40,16 +40,18 @@ def test_a_plan_that_came_true_is_no_finding():
     assert checked(group("c1", "c2", "c3")) == ()  # nobody told, but the strategy comes to that
 
 
-@pytest.mark.parametrize(("make", "word"), [(told, "say"), (group, "should own")])
+@pytest.mark.parametrize(
+    ("make", "word"), [(told, "by the clients' reports"), (group, "by computation")]
+)
 def test_queues_that_have_not_moved_are_named(make, word):
     finding = only(checked(make("c1", "c2")), "differs-from-plan")
     assert finding.queues == (*queues([3]), *queues([2, 3], "b"))
     assert finding.severity == "warning"
     assert (
-        f"3 queues of 8 in the plan are elsewhere by what the clients {word}: orders a:3, for one"
+        f"3 queues of 8 in the plan have another owner {word}: for example, orders a:3"
         in finding.message
     )
-    assert finding.message.endswith("is owned by c1, in the plan c2.")
+    assert finding.message.endswith("is owned by c1 (in the plan: c2).")
 
 
 def test_what_a_silent_client_owns_is_not_known():

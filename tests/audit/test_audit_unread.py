@@ -40,7 +40,7 @@ def test_a_group_without_clients_and_with_a_backlog_is_an_error():
     assert (finding.severity, finding.topic, finding.queues) == ("error", TOPIC, queues([0, 3]))
     assert (
         finding.message
-        == "Nobody consumes orders, for the group has no client; 20 messages wait there."
+        == "No client consumes orders: the group has no client; 20 messages wait there."
     )
 
 
@@ -316,7 +316,7 @@ def test_one_client_without_a_room_fails_all():
     assert (finding.severity, finding.clients, finding.topic) == ("error", ("c2",), None)
     assert "1 client has no machine room (c2)" in finding.message
     assert (
-        "fails for 3 clients, with rooms or without. All keep the queues that they have"
+        "fails for 3 clients, with or without a room. All clients keep their queues"
         in finding.message
     )
 

@@ -297,7 +297,7 @@ def test_queues_of_one_owner_are_one_line_and_reasons_stand_below_whole():
     long = "x" * 300
     text = str(current_owners(snapshot(group(long, long, "c2"), topics=(topic(a=6),))))
     assert (
-        "! orders  2  a:4-5  nobody" in text
+        "! orders  2  a:4-5  no client" in text
         and "      no-owner: no client takes the queue: client id" in text
     )
     assert f"\n      {long}\n      is not unique." in text and text.count("no-owner") == 1
@@ -307,7 +307,7 @@ def test_the_worst_lines_are_shown_whichever_group_they_are_of():
     groups = [group("c1", name=f"g{i:03}", lags=TIMES) for i in range(40)]
     cluster = snapshot(*groups, group("c1", "c1", name="z"), topics=(DRY,))
     lines = list(owners_lines(current_owners(cluster), top=3))
-    assert lines[0] == "164 queues of 41 groups: 2 that nobody reads, 2 of several owners"
+    assert lines[0] == "164 queues of 41 groups: 2 unread, 2 with several owners"
     assert lines[2].startswith("Group z  AVG (given)  2 clients  4 queues  lag unknown")
     assert lines[-1] == "and 39 more lines of 156 queues (--top)"
 

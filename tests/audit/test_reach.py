@@ -309,7 +309,7 @@ def test_committed_offsets_of_a_topic_that_no_group_subscribes_to_are_told():
 
 def test_groups_of_which_no_subscription_is_known_may_have_been_it():
     (row,) = check_snapshot(whole(group(subscriptions=()))).unread.to_pylist()
-    assert row["detail"] == "not known is what g subscribed to, without a client now"
+    assert row["detail"] == "the past subscriptions of g, without a client now, are not known"
 
 
 def test_topics_without_a_group_are_named_only_if_all_groups_were_looked_at():
@@ -363,7 +363,7 @@ def test_the_table_stands_before_the_findings():
     lines = str(
         check_snapshot(whole(group(*TWICE, lags=(Lag(*queues([1]), 1234, 0),))))
     ).splitlines()
-    assert lines[0] == "Messages nobody reads: 1 queue of 1 topic, 1,234 messages waiting"
+    assert lines[0] == "Unread messages: 1 queue of 1 topic, 1,234 messages waiting"
     assert lines[1].split() == ["messages", "group", "topic", "reason", "queue", "detail"]
     assert lines[2].split()[:6] == ["1,234", "g", TOPIC, "no-owner", "1", "a:1"]
     assert lines[3:6] == ["no-owner: no client takes the queue", "", "Group g"]
@@ -377,7 +377,7 @@ def test_one_line_says_that_everything_is_read():
     unknown = str(check_snapshot(whole(group("c1", **DOUBT)))).splitlines()[:2]
     assert unknown == [
         "No queue of 1 topic is known to be unread.",
-        "Not known is who reads 2 queues of 1 topic: nothing shows it",
+        "It is not known who reads 2 queues of 1 topic: nothing shows it",
     ]
     assert str(check_snapshot(Snapshot())) == (
         "No topic is known to have a queue that producers write to.\n\n0 findings as far as is known\n"
@@ -468,7 +468,7 @@ def test_only_what_is_unread_at_both_looks_lasts():
     lasting = second.lasting(first)
     assert {one.consumer_group for one in lasting.unread} == {"g"}
     assert [(one.consumer_group, one.detail) for one in lasting.unknown] == [
-        ("i", "it was not unread at the look before")
+        ("i", "it was not unread in the previous reading")
     ]
     assert lasting.counts() == {"no-client": 2, "owner": 2, "unknown": 2}
 

@@ -307,7 +307,7 @@ def test_a_rule_may_name_its_groups_by_a_function(monkeypatch):
 
 def test_a_rule_that_nothing_selects_groups_for_is_refused():
     said = {"title": "T", "description": "D.", "help": "H.", "severity": "note", "needs": ()}
-    with pytest.raises(TypeError, match="nothing selects the groups of rule 'new': give signs="):
+    with pytest.raises(TypeError, match="rule 'new' selects no groups: give signs="):
         rule("new", **said)
-    with pytest.raises(ValueError, match="there are two rules 'idle-client'"):
+    with pytest.raises(ValueError, match="rule 'idle-client' is declared twice"):
         rule("idle-client", **said, signs=NONE)

@@ -14,7 +14,7 @@ from rmqalloc.snapshot.snapshot import SourceError
 
 EXAMPLE = ROOT / "examples" / "snapshots" / "duplicate-id.yaml"
 PRINTED = """\
-Messages nobody reads: 4 queues of 1 topic, backlog not known
+Unread messages: 4 queues of 1 topic, backlog not known
 messages  group          topic   reason       queue           detail
        -  order-service  orders  no-owner  4  broker-a:12-15  client id 10.0.0.13@1 is not unique
 no-owner: no client takes the queue
@@ -23,7 +23,7 @@ Group order-service
 ! error    unowned-queue: No client takes 4 of 40 queues of orders: client id 10.0.0.13@1 is not
            unique.
            queues: broker-a:12, broker-a:13, broker-a:14, broker-a:15
-           advice: Remove the cause; until then nobody consumes what is in these queues.
+           advice: Remove the cause; until then no client consumes these queues.
 ! error    double-owned-queue: Several clients take 4 of 40 queues of orders: client id 10.0.0.13@1
            is not unique.
            queues: broker-a:8, broker-a:9, broker-a:10, broker-a:11

@@ -47,7 +47,12 @@ def run(tmp_path, capsys, monkeypatch):
             "no: the previous change of g has not settled: 4 queues of orders have no owner\n",
             id="not settled",
         ),
-        (snapshot(group(*IDS)), IDS[0], 4, "unknown: g: what its clients own is not known\n"),
+        (
+            snapshot(group(*IDS)),
+            IDS[0],
+            4,
+            "unknown: g: the queues that its clients own are not known\n",
+        ),
     ],
 )
 def test_each_answer_has_a_code_and_a_line(run, cluster, target, code, text):

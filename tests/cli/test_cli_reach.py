@@ -31,7 +31,7 @@ def test_text_begins_with_them(run):
     code, out, _ = run()
     assert code == 2
     lines = out.splitlines()
-    assert lines[0] == "Messages nobody reads: 3 queues of 1 topic, at least 490 messages waiting"
+    assert lines[0] == "Unread messages: 3 queues of 1 topic, at least 490 messages waiting"
     assert [line.split()[:4] for line in lines[2:4]] == [
         ["≥", "490", "dead", "orders"],
         ["-", "g", "orders", "no-owner"],
@@ -73,11 +73,11 @@ def test_with_rules_chosen_nothing_else_is_shown(run):
     assert (code, out.splitlines()[0]) == (2, "Group g")
     assert "unread" not in json.loads(run("--rule", "unowned-queue", "-o", "json")[1])
     assert run("--rule", "unowned-queue", "--show", "unread")[1].count("no-owner") == 1
-    assert run("--ignore", "unowned-queue")[1].startswith("Messages nobody reads")
+    assert run("--ignore", "unowned-queue")[1].startswith("Unread messages")
 
 
 def test_only_chosen_groups_and_topics(run):
-    assert run("-g", "dead")[1].startswith("Messages nobody reads: 2 queues")
+    assert run("-g", "dead")[1].startswith("Unread messages: 2 queues")
     assert {
         json.loads(line)["consumer_group"]
         for line in run("-g", "g", "--show", "reach", "-o", "jsonl")[1].splitlines()
@@ -94,8 +94,11 @@ def test_of_two_looks_only_what_lasts_is_unread(monkeypatch, capsys):
     monkeypatch.setattr(checking, "time", still)
     assert main(["check", "-n", "127.0.0.1:1", "--settle", "20s"]) == 2
     out = capsys.readouterr().out
-    assert out.startswith("Messages nobody reads: 3 queues of 1 topic")
-    assert "Not known is who reads 2 queues of 1 topic: it was not unread at the look before" in out
+    assert out.startswith("Unread messages: 3 queues of 1 topic")
+    assert (
+        "It is not known who reads 2 queues of 1 topic: it was not unread in the previous reading"
+        in out
+    )
 
 
 def test_findings_of_the_face_have_the_tables():

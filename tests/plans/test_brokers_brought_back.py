@@ -178,7 +178,7 @@ def test_verbs_without_scenarios_still_refuse_the_view(tmp_path, capsys):
     assert NO_ROOM in capsys.readouterr().err
     assert main(["check", "-f", str(path)]) == 2
     said = " ".join(capsys.readouterr().out.split())
-    assert f"Not known is who reads 4 queues of 1 topic: {NO_ROOM}" in said
+    assert f"It is not known who reads 4 queues of 1 topic: {NO_ROOM}" in said
     assert main(["plan", "-f", str(path), "--add-broker", "b:4"]) == 1
     assert NO_ROOM in capsys.readouterr().err
     assert main(["plan", "-f", str(path), "--add-broker", "b:4=hz"]) == 0

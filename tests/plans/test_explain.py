@@ -75,16 +75,16 @@ def little(n_queues=5, strategy="AVG", clients=("c1", "c2"), broker="b", **param
             2,
             "c1",
             [
-                "5 queues = 2 clients × 2 + 1: each client takes 2, the first 1 take one more",
-                "client c1 is at place 0 and begins at 0 × 2 + 0 = 0: "
-                "it takes the queues at the places 0 to 2, this one among them",
+                "5 queues = 2 clients × 2 + 1: each client takes 2, and the first client takes 1 more",
+                "client c1 is client number 0 (from 0) and starts at queue number 0 × 2 + 0 = 0: "
+                "it takes queues 0 to 2, including this queue",
             ],
         ),
         (
             little(strategy="AVG_BY_CIRCLE"),
             3,
             "c2",
-            ["the queue is at place 3 of 5: 3 mod 2 clients = 1, client c2"],
+            ["the queue is number 3 of 5 (from 0): 3 mod 2 clients = 1, client c2"],
         ),
         (
             little(4, clients=("x", "x")),
@@ -92,10 +92,10 @@ def little(n_queues=5, strategy="AVG", clients=("c1", "c2"), broker="b", **param
             None,
             [
                 "4 queues = 2 clients × 2 + 0: each client takes 2",
-                "client x is at place 1 and begins at 1 × 2 + 0 = 2: "
-                "it takes the queues at the places 2 to 3, this one among them",
-                "but client id x is there more than once, and all of that id look for themselves at place 0: "
-                "what belongs to place 1 is nobody's",
+                "client x is client number 1 (from 0) and starts at queue number 1 × 2 + 0 = 2: "
+                "it takes queues 2 to 3, including this queue",
+                "but client id x is listed more than once, and all clients with this id look up number 0: "
+                "no client takes the share of number 1",
             ],
         ),
         (
@@ -103,15 +103,15 @@ def little(n_queues=5, strategy="AVG", clients=("c1", "c2"), broker="b", **param
             4,
             "c1",
             [
-                "of 5 queues 5 are in the machine rooms hz, this one at place 4 of them",
-                "each client takes 2 of them, which leaves those from 4 on to the clients one by one: 4 − 4 = 0, client c1",
+                "of 5 queues 5 are in the machine rooms hz, and this queue is number 4 of these (from 0)",
+                "each client takes 2 of these, and the queues from number 4 on go to one client each: 4 − 4 = 0, client c1",
             ],
         ),
         (
             little(strategy="MACHINE_ROOM", machine_rooms=["hz"], broker="sh@b"),
             4,
             None,
-            ["broker sh@b stands in machine room sh, and only queues of hz are consumed"],
+            ["broker sh@b is in machine room sh, and only queues of hz are consumed"],
         ),
         (
             little(strategy="CONSISTENT_HASH", virtual_nodes=0),
@@ -119,7 +119,7 @@ def little(n_queues=5, strategy="AVG", clients=("c1", "c2"), broker="b", **param
             None,
             [
                 "the queue's key is 'MessageQueue [topic=T, brokerName=b, queueId=0]', its hash 562,732,085",
-                "the ring has no points, for there are no virtual nodes: nobody owns anything",
+                "the ring has no points, because there are 0 virtual nodes: no client owns a queue",
             ],
         ),
     ],
@@ -139,7 +139,7 @@ def test_a_room_without_clients_is_shared_by_all():
     found = explain(Snapshot((topic,), (group,)), "g", "T", "b", 1)
     assert (
         found.steps[0]
-        == "broker b stands in machine room sh; no client stands there, so all 2 share its 2 queues"
+        == "broker b is in machine room sh; no client is in this machine room, so all 2 clients divide its 2 queues"
     )
     assert found.owner == "c2"
 
@@ -164,7 +164,7 @@ def test_a_broker_stands_in_the_room_that_the_topic_explained_gives_it(other):
         (("h", "T", "b", 0), "no consumer group matches 'h'"),
         (("g", "U", "b", 0), "no topic matches 'U'"),
         (("g", "T", "c", 0), "topic 'T' is not on broker 'c'; it is on b"),
-        (("g", "T", "b", 5), "topic 'T' has the queues 0 to 4 on 'b', not 5"),
+        (("g", "T", "b", 5), "topic 'T' has queues 0 to 4 on 'b', not 5"),
     ],
 )
 def test_what_is_not_there(names, said):
@@ -225,9 +225,12 @@ def test_a_queue_of_nobody_and_one_of_two_are_explained_view_by_view():
     assert str(both).endswith("So clients c1 and c2 own it.")
     assert (nobody.owner, nobody.others) == (None, ())
     assert [one["gives_to"] for one in nobody.facts["views"]] == ["c2", "c3"]
-    assert str(nobody).endswith("So nobody owns it.")
-    assert "client c3, which does not divide by this view: nobody takes it" in str(nobody)
-    with pytest.raises(ValueError, match="topic 'T' has the queues 0 to 11 on 'b', not 12"):
+    assert str(nobody).endswith("So no client owns it.")
+    assert (
+        "so client c3 would take it, but that client has another view: no client takes it"
+        in str(nobody)
+    )
+    with pytest.raises(ValueError, match="topic 'T' has queues 0 to 11 on 'b', not 12"):
         explain(snapshot, "g", "T", "b", 12)
     assert explain(snapshot, "g", "T", "b", 1, "AVG").others == ()
 
@@ -249,7 +252,7 @@ def test_a_point_of_the_ring(run):
     assert (code, err) == (0, "")
     assert out == (
         "Group by-ring  topic TopicTest  queue broker-b:3  CONSISTENT_HASH\n"
-        "In Java's order it is at place 11 of 24 queues; 4 clients.\n"
+        "It is queue number 11 of 24 (from 0) in Java's sort order; 4 clients.\n"
         "  1. the queue's key is 'MessageQueue [topic=TopicTest, brokerName=broker-b, queueId=3]', its hash\n"
         "     4,140,580,766\n"
         "  2. 4 clients × 10 virtual nodes = 40 points; the first at or after it is 4,192,394,555,\n"
@@ -274,7 +277,7 @@ def test_nobody_and_names_made_harmless(run, tmp_path):
     path.write_text(json.dumps(to_document(little(4, clients=("x\x1b[2J", "x\x1b[2J")))))
     code, out, _ = run("-g g -t T --queue b:3", path)
     assert code == 0
-    assert out.endswith("So nobody owns it.\n")
+    assert out.endswith("So no client owns it.\n")
     assert "\x1b" not in out
 
 
@@ -330,7 +333,7 @@ def test_a_queue_may_name_its_topic(run):
         pytest.param(
             "-g by-ring -t TopicTest --queue broker-a:9",
             1,
-            "has the queues 0 to 7 on 'broker-a', not 9",
+            "has queues 0 to 7 on 'broker-a', not 9",
             id="--queue broker-a:9",
         ),
         pytest.param(

@@ -194,7 +194,7 @@ def queues(*ids):
 def found(rule, severity, *ids, message="500 messages wait", group="g"):
     return {
         "rule": rule, "severity": severity, "consumer_group": group, "topic": "T", "queues": queues(*ids), "clients": [],
-        "message": message, "advice": "Look again.",
+        "message": message, "advice": "Check again.",
     }  # fmt: skip
 
 

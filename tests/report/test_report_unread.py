@@ -27,7 +27,7 @@ def test_they_come_before_everything_else():
     page = page_of(snapshot(group("c1", "c1"), dead, topics=(topic(a=2),)))
     assert page.index('id="unread"') < page.index('id="findings"') < page.index('id="summary"')
     shown = section(page)
-    assert "Messages nobody reads: 3 queues of 1 topic, at least 1,500 messages waiting" in shown
+    assert "Unread messages: 3 queues of 1 topic, at least 1,500 messages waiting" in shown
     assert 'data-v="1500"' in shown and "the group has no client" in shown and "a:0-1" in shown
     assert '<a href="#unread">' in page
 
@@ -60,7 +60,7 @@ def test_names_cannot_become_markup():
 def test_the_greatest_backlog_stands_first_and_the_rest_is_folded(n):
     markup = unread_section(Findings((), report_plans.unread("g", n=n)))
     page, (shown, *rest) = Page(markup), markup.split("<details")
-    assert f"✗ Messages nobody reads: {4 * n} queues of {n} topic" in page.said()
+    assert f"✗ Unread messages: {4 * n} queues of {n} topic" in page.said()
     # The backlog of orders-0 is not known, that of each after it is greater.
     order = [f"<bdi>orders-{i}</bdi>" for i in range(n - 1, -1, -1)]
     places = [markup.index(one) for one in order[:MOST_ROWS]]
@@ -80,10 +80,10 @@ def test_queues_of_groups_that_the_plan_does_not_have_are_left_out():
     text = Page(
         report(plan, Findings(found, report_plans.unread("order-service", "other-service")))
     ).said()
-    assert "✗ Messages nobody reads: 12 queues of 3 topics" in text and "other-service" not in text
+    assert "✗ Unread messages: 12 queues of 3 topics" in text and "other-service" not in text
 
 
 def test_a_topic_that_no_group_subscribes_to_concerns_every_plan():
     plan = report_plans.everyday()
     text = Page(report(plan, Findings((), report_plans.unread("other-service", None)))).said()
-    assert "✗ Messages nobody reads: 12 queues of 3 topics" in text and "other-service" not in text
+    assert "✗ Unread messages: 12 queues of 3 topics" in text and "other-service" not in text

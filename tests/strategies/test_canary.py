@@ -170,14 +170,21 @@ def test_reasons():
     queues = [MessageQueue("T", b, i) for b in ("a", "b") for i in range(4)]
     made = strategy("CANARY", share=0.3)
     steps = [made.explain(queues, CLIENTS, place).steps for place in range(8)]
-    whose = "2 of 5 clients match *@gray; the first 2 of the 4 queues of broker {} are theirs, this one at place {} is {}"
+    whose = (
+        "2 of 5 clients match *@gray; canary clients get the first 2 of the 4 queues of broker {}, and this queue is number {} "
+        "(from 0), for {}"
+    )
     assert [one[0] for one in steps] == [
-        whose.format(q.broker_name, q.queue_id, "theirs" if q.queue_id < 2 else "of the others")
+        whose.format(
+            q.broker_name,
+            q.queue_id,
+            "canary clients" if q.queue_id < 2 else "the remaining clients",
+        )
         for q in queues
     ]
     for place, owner in enumerate(made.assign(queues, CLIENTS).owners.tolist()):
-        assert f"client {CLIENTS[owner]} is at place" in steps[place][-1]
+        assert f"client {CLIENTS[owner]} is client number" in steps[place][-1]
     retry = [MessageQueue("%RETRY%g", "a", 0)]
-    assert "holds retries, which go to the others alone" in made.explain(retry, CLIENTS, 0).steps[0]
+    assert "holds retries, which go only to the remaining clients" in made.explain(retry, CLIENTS, 0).steps[0]
     assert "so all of them divide all queues" in made.explain(retry, ["x"], 0).steps[0]
     assert (made.share, made.with_virtual_nodes(3).points) == (made.share, 3000)

@@ -295,5 +295,5 @@ def test_why_a_queue_has_its_owner():
         assert ("which is missing" in reasons.steps[1]) == (home == 2)
     assert made.explain(queues, slotted(range(3)), 0).steps[0] == "the clients have numbers 0 to 2"
     assert made.explain(queues, [""], 0).steps == [
-        "but the client id is empty, and such a client takes nothing"
+        "but the client id is empty, and a client without an id takes no queue"
     ]

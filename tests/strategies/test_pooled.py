@@ -113,7 +113,7 @@ def test_no_room_is_asked_for_where_no_client_has_an_id(name):
     assert made.assign(queues, ["", ""]).owners.tolist() == [-1, -1]
     assert made.assign_fleet(Fleet.from_groups([("g", "T", queues, ["", ""])])).tolist() == [-1, -1]
     assert made.explain(queues, ["", ""], 1).steps == [
-        "no client has an id, so none asks for a machine room"
+        "no client has an id, so no client takes part in a machine room"
     ]
     with pytest.raises(ValueError, match="Machine room is null for mq"):
         made.assign(queues, ["", "c"])
@@ -138,8 +138,9 @@ def test_reasons():
     loads = [made.explain(queues, clients, place).facts.get("load") for place in range(10)]
     assert loads == [None] * 5 + [0, 1, 2, 2, 3]
     assert made.explain(queues, clients, 9).steps == [
-        "broker y stands in machine room y, where no client stands: the queue is at place 4 of the 5 of such rooms",
-        "client a-0 has 3 queues of its room and of the pool so far, and none has fewer",
+        "broker y is in machine room y, which has no client: the queue is number 4 (from 0) of the 5 queues of such machine "
+        "rooms",
+        "client a-0 has 3 queues of its machine room and of the pool so far, and no client has fewer",
     ]
-    assert made.explain(queues, clients, 3).steps[-1].startswith("client a-1 is at place 1")
+    assert made.explain(queues, clients, 3).steps[-1].startswith("client a-1 is client number 1")
     assert made.with_rooms({"x": "r"}, {"c": "r"}).broker_room == {"x": "r"}

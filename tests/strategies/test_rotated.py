@@ -142,7 +142,8 @@ def test_reasons():
     for place, owner in enumerate(owners):
         reasons = made.explain(queues, clients, place)
         assert (
-            reasons.steps[0] == "in topic orders the clients count from the one at place 2 of 3, c"
+            reasons.steps[0]
+            == "in topic orders the clients are counted from number 2 of 3 (from 0), c"
         )
-        assert f"client {clients[owner]} is at place" in reasons.steps[-1]
+        assert f"client {clients[owner]} is client number" in reasons.steps[-1]
         assert reasons.facts["first_client"] == 2

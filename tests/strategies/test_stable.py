@@ -157,5 +157,5 @@ def test_why_a_queue_has_its_owner():
         assert reasons.facts == {"score": scores[ids[owner]], "n_better": better}
         assert len(reasons.steps) == 1 + bool(better)
     assert made.explain(queues, [""], 0).steps == [
-        "but the client id is empty, and such a client takes nothing"
+        "but the client id is empty, and a client without an id takes no queue"
     ]

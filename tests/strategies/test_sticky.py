@@ -83,8 +83,8 @@ def test_reasons():
     assert made.assign(queues, ["a", "b"]).owners.tolist() == [0, 0, 0, 1, 1]
     said = [made.explain(queues, ["a", "b"], place).steps[-1] for place in (0, 3, 4)]
     assert said == [
-        "client a owned the queue and keeps it, one of its 3",
-        "client gone, which owned it, is gone: it goes to client b, which had the most room left",
-        "nobody owned it: it goes to client b, which had the most room left",
+        "client a owned the queue and keeps it, with 3 queues in all",
+        "client gone, the previous owner, has left: the queue goes to client b, which had the most room left",
+        "no client owned the queue: the queue goes to client b, which had the most room left",
     ]
-    assert "has its share" in made.explain(queues, ["a", "b", "c"], 2).steps[-1]
+    assert "has its full share" in made.explain(queues, ["a", "b", "c"], 2).steps[-1]

@@ -174,8 +174,8 @@ def test_reasons():
     )
     assert (
         reasons.steps[0]
-        == "the queue weighs 5; client big has the capacity 3 and queues of 6 in all"
+        == "the queue weighs 5; client big has capacity 3 and queues of total weight 6"
     )
-    assert "the fullest client is big, which has 6 for a capacity of 3" in reasons.steps[1]
+    assert "the fullest client is big, with 6 for a capacity of 3" in reasons.steps[1]
     assert len(reasons.steps) == 2
     assert "the client id is empty" in strategy("WEIGHTED").explain(queues, [""], 0).steps[-1]

@@ -139,8 +139,8 @@ def new_group(stage: Stage) -> None:
         since = time.monotonic()
         stage.join(group, topic, "1", "2", process=process)
         right = Right(
-            "only a warning: look again in 50 s", 2, {"actual-unowned": "warning"}, ("stale-route", "silent-client"),
-            says=("Look again in 50 s",), no_errors=True,
+            "only a warning: check again in 50 s", 2, {"actual-unowned": "warning"}, ("stale-route", "silent-client"),
+            says=("Check again in 50 s",), no_errors=True,
         )  # fmt: skip
         stage.until("a new group, first seconds", group, right, since, 30)
         done = Right("0 findings; until then no error", 0, no_errors=True)

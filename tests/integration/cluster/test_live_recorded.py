@@ -358,18 +358,15 @@ def test_what_a_master_that_is_gone_means(snapshot, rules):
 def test_how_the_findings_read():
     by_rule = {one.rule: one.message for one in check_snapshot(bereft())}
     assert by_rule["no-master"] == (
-        "Broker b has no master, only the slave s:2: nothing can be written to 2 queues of T there, and what the slave had not "
-        "copied is not consumed until the master is back."
+        "Broker b has no master, only the slave s:2: producers cannot write to 2 queues of T there, and messages that the "
+        "slave had not copied are not consumed until the master is back."
     )
     assert by_rule["ordered-lock-holder-gone"].endswith(
         "there once the last locks are 30 s old; 12 messages wait there."
     )
     assert "was read from a slave" in by_rule["lag-from-slave"]
     (acting, *_) = check_snapshot(bereft("ACTING_MASTER"))
-    assert (
-        "s:2, which stands in for it in what concerns offsets and locks (enableActingMaster)"
-        in acting.message
-    )
+    assert "s:2, which acts as master for offsets and locks (enableActingMaster)" in acting.message
 
 
 def test_roles_in_files_are_checked():

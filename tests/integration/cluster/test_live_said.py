@@ -126,8 +126,8 @@ def test_queues_of_a_new_client_may_be_on_their_way(age, severity):
         found = check_snapshot(taken(replay))
     (finding,) = (one for one in found if one.rule == "actual-unowned")
     assert finding.severity == severity and len(finding.queues) == 3
-    assert "though its only client reported what it owns" in finding.message
-    assert ("Look again in 50 s" in finding.advice) == (severity == "warning")
+    assert "though the only client reported its queues" in finding.message
+    assert ("Check again in 50 s" in finding.advice) == (severity == "warning")
 
 
 def test_only_queues_that_a_new_client_should_own_are_on_their_way():
@@ -163,7 +163,7 @@ def test_an_ordered_group_is_given_the_time_of_its_locks():
     (finding,) = (one for one in found if one.rule == "actual-unowned")
     assert finding.severity == "error"
     assert (
-        finding.advice.startswith("Wait 60 s and look again")
+        finding.advice.startswith("Wait 60 s and check again")
         and "Do not restart clients" in finding.advice
     )
 

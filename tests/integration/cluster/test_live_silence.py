@@ -123,7 +123,10 @@ def test_a_group_that_never_committed_or_broadcasts_is_not_known_to_be_empty(cap
         assert checked(servers, "--allow-unknown", "subscriptions") == 0
     said = " ".join(capsys.readouterr().out.split())
     assert "subscriptions of g (it has no client and brokers have no offsets of it" in said
-    assert "not known is what g subscribed to" in said and "Every written queue" not in said
+    assert (
+        "the past subscriptions of g, without a client now, are not known" in said
+        and "Every written queue" not in said
+    )
 
 
 # --- Clients by their ids and their answers ---

@@ -80,10 +80,8 @@ def test_unknown_where_what_decides_is_not_known():
         assert (answer.verdict, answer.is_settled) == ("unknown", False)
         assert kind in answer.reason
     routes = replace(whole, topics=(replace(topic(), unknown={"routes": "broker c is silent"}),))
-    assert (
-        may_stop(routes, IDS[0]).reason == "g: not known are routes of orders (broker c is silent)"
-    )
-    assert asked(group(*IDS)).reason == "g: what its clients own is not known"
+    assert may_stop(routes, IDS[0]).reason == "g: not known: routes of orders (broker c is silent)"
+    assert asked(group(*IDS)).reason == "g: the queues that its clients own are not known"
     assert asked(replace(made, strategy=None)).verdict == "yes"  # fitted
     doubted = replace(made, strategy_source="fitted", strategy_doubt="two explain it")
     assert asked(doubted).reason == "g: its strategy is in doubt: two explain it"

@@ -172,7 +172,7 @@ def _claim(group: Group, rooms: Callable[[], Rooms]) -> _Claim:
             for name, n in reported.items()
             if not (is_same(name, method.name) or is_same(name, computed.name))
         }
-        doubt = f"the snapshot says {method.name}, {_said(others)}" if others else None
+        doubt = f"the snapshot states {method.name}, {_said(others)}" if others else None
         if len(others) == 1 and sum(others.values()) == len(group.clients) and not is_served(group):
             # What clients report is what they run, whatever was written down of them.
             source, method, doubt = "reported", Method(*full_name(next(iter(others)), {})), None
@@ -234,7 +234,7 @@ def _with_nodes(method: Method, source: str, group: Group) -> tuple[Method, str 
         return method, f"its clients do not agree on virtual nodes: {reports}"
     [nodes] = reported
     if source == "given" and nodes != method.virtual_nodes:
-        return method, f"the snapshot says {method}, {reports}"
+        return method, f"the snapshot states {method}, {reports}"
     return Method(method.name, {**method.params, "virtual_nodes": nodes}), None
 
 
@@ -337,7 +337,7 @@ def _room_doubt(group: Group, fit: RoomFit) -> str | None:
     if fit.doubt is not None or is_rare(fit.n_tried or 0, fit.of, group):
         return fit.doubt
     owners = counted(fit.of, "known owner")
-    return f"{fit.found[0][1]} explains its {owners}, which are too few to tell its machine rooms from chance"
+    return f"{fit.found[0][1]} explains its {owners}, which are too few to distinguish its machine rooms from chance"
 
 
 def _is_no_chance(fit: StrategyFit, group: Group) -> bool:
@@ -351,8 +351,8 @@ def _unclear(fit: StrategyFit) -> str:
     """Return why a strategy that explains all owners is still a guess."""
     owners = counted(fit.of, "known owner")
     if len(fit.best) > 1:
-        return f"{' and '.join(map(str, fit.best[:2]))} explain its {owners} alike"
-    return f"{fit.best[0]} explains its {owners}, which are too few to tell it from chance"
+        return f"{' and '.join(map(str, fit.best[:2]))} explain its {owners} equally well"
+    return f"{fit.best[0]} explains its {owners}, which are too few to distinguish it from chance"
 
 
 def _with(
@@ -371,7 +371,7 @@ def _with(
 def _unreported(method: Method) -> str:
     """Return which parameters are missing from the reports of a strategy."""
     if method.virtual_nodes is None:
-        return f"its clients do not report the parameters of {method.name}; those that it has by default are a guess"
+        return f"its clients do not report the parameters of {method.name}; its default parameters are assumed"
     return f"its clients do not report their virtual nodes; {DEFAULT_VIRTUAL_NODES} is RocketMQ's default"
 
 

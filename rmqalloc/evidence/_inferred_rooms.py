@@ -68,12 +68,12 @@ class RoomFit(NamedTuple):
         if self.conflict is not None:
             return f"{self.conflict}; {_STATE_THEM}"
         if self.n_tried is None:
-            return f"names of brokers and clients may stand for too many machine rooms to try; {_STATE_THEM}"
+            return f"broker and client names allow too many machine rooms to try; {_STATE_THEM}"
         if not self.found:
-            return f"no machine rooms that names of brokers and clients may stand for explain its {owners}; {_STATE_THEM}"
+            return f"no machine rooms that broker and client names suggest explain its {owners}; {_STATE_THEM}"
         if len(self.found) > 1:
             first, second = (_named(*found) for found in self.found[:2])
-            return f"{first} and {second} explain its {owners} alike; {_STATE_THEM}"
+            return f"{first} and {second} explain its {owners} equally well; {_STATE_THEM}"
         return None
 
 
@@ -252,7 +252,10 @@ def _put(
         given, by = brokers.get(place, (room, ""))
         if given != room:
             topic_name, name = place
-            doubt = f"its owners put broker {name} of topic {topic_name} into machine room {room}, those of {by} into {given}"
+            doubt = (
+                f"its owners put broker {name} of topic {topic_name} into machine room {room}, and the owners of {by} put it "
+                f"into {given}"
+            )
             return group, fit._replace(found=(), conflict=doubt)
     brokers.update(rooms)
     clients = [

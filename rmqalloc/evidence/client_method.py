@@ -23,7 +23,7 @@ def method_of(group: Group, client: Client) -> Method:
     if own is not None and not is_same(own, name):
         name, params = full_name(own, {})
     if is_served(group):
-        unknown = f"brokers do not know {name}; they divide by {' and '.join(server_side())} alone"
+        unknown = f"brokers do not support {name}, only {' and '.join(server_side())}"
         return Method(name, problem=None if class_of(name).is_server_side else unknown)
     method = spoken(Method(name, params), dialect_of(client.language), client.strategy is not None)
     if client.virtual_nodes is not None and method.virtual_nodes is not None:

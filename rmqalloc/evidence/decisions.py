@@ -4,7 +4,7 @@ The first row that holds decides::
 
     what holds of the group                  show guard plan expl comp simu swit reco diff
     its client list is not known               U    U    L    L    L    L    L    L    -
-    a broker of it does not answer             U    U    L    L    L    L    L    L    -
+    a broker does not answer             U    U    L    L    L    L    L    L    -
     it has no client, and is in doubt          -    X    D    R    D    R    D    D    -
     it has no client                           -    X    -    R    -    R    -    -    -
     its subscriptions are not known            U    U    L    L    L    L    L    L    -
@@ -13,7 +13,7 @@ The first row that holds decides::
     its clients do not divide the queues       -    -    -    D    D    D    D    D    D
     its strategy cannot be computed            U    U    R    R    R    R    R    R    R
     brokers let it pop messages                -    -    -    D    D    D    D    D    D
-    its clients divide by several strategies   -    -    N    N    N    N    N    R    -
+    its clients use several strategies   -    -    N    N    N    N    N    R    -
     its strategy is in doubt                   U    U    R    N    R    R    R    R    R
     brokers list different clients             -    X    N    N    L    L    L    L    -
     some clients do not report their queues    U    U    N    N    N    N    N    N    -
@@ -190,9 +190,9 @@ def _clients(facts: _Facts) -> str | None:
 
 def _brokers(facts: _Facts) -> str | None:
     if why := facts.group.unknown.get("brokers"):
-        return f"brokers of it are not known ({why})"
+        return f"its brokers are not known ({why})"
     name = facts.unknown.silent_broker_of(facts.topics)
-    return name and f"broker {name} of it does not answer"
+    return name and f"its broker {name} does not answer"
 
 
 def _no_client_in_doubt(facts: _Facts) -> str | None:
@@ -225,9 +225,9 @@ def _lite(facts: _Facts) -> str | None:
 
 def _shared(facts: _Facts) -> str | None:
     if facts.group.message_model != "CLUSTERING":
-        return "its clients all take every queue (BROADCASTING)"
+        return "all its clients read every queue (BROADCASTING)"
     if facts.group.is_shared:
-        return "its clients share the messages of every queue, as those behind a proxy do"
+        return "its clients share the messages of every queue, as clients behind a proxy do"
     return None
 
 
@@ -250,7 +250,7 @@ def _by_client(facts: _Facts) -> str | None:
     group = facts.group
     if group.strategy_doubt is None or not known_by_client(group):
         return None
-    return f"its clients divide by different strategies ({group.strategy_doubt})"
+    return f"its clients use different strategies ({group.strategy_doubt})"
 
 
 def _doubt(facts: _Facts) -> str | None:
@@ -262,7 +262,7 @@ def _doubt(facts: _Facts) -> str | None:
 
 
 def _lists_differ(facts: _Facts) -> str | None:
-    return "brokers list different clients of it" if brokers_differ(facts.group) else None
+    return "brokers list different clients" if brokers_differ(facts.group) else None
 
 
 def _silent(facts: _Facts) -> str | None:
@@ -271,35 +271,35 @@ def _silent(facts: _Facts) -> str | None:
     silent = [client.client_id for client in clients if client.client_id not in answered]
     if not silent or not answered:
         return None
-    return f"not all of its clients report what they own ({named(silent)}): owners are computed"
+    return f"not all of its clients report their queues ({named(silent)}): owners are computed"
 
 
 def _nothing(facts: _Facts) -> str | None:
     return ""
 
 
-_STATE = "--strategy states one, --require any accepts what is there"
+_STATE = "--strategy states the strategy, --require any accepts any evidence"
 _CONNECTION = "the output of consumerConnection shows it"
 ROWS = (
     _row("its client list is not known", "U U L L L L L L -", _clients,
-         remedy=_CONNECTION, partly="the clients that are known"),
-    _row("a broker of it does not answer", "U U L L L L L L -", _brokers,
-         partly="what is known of it"),
+         remedy=_CONNECTION, partly="the known clients"),
+    _row("a broker does not answer", "U U L L L L L L -", _brokers,
+         partly="the brokers that answered"),
     _row("it has no client, and is in doubt", "- X D R D R D D -", _no_client_in_doubt),
     _row("it has no client", "- X - R - R - - -", _no_client),
     _row("its subscriptions are not known", "U U L L L L L L -", _subscriptions,
-         remedy=_CONNECTION, partly="the topics that are known"),
+         remedy=_CONNECTION, partly="the known topics"),
     _row("the route of a topic is not known", "U U L L L L L L -", _routes,
-         remedy="the output of topicRoute shows it", partly="the queues that are known"),
+         remedy="the output of topicRoute shows it", partly="the known queues"),
     _row("it reads lite topics", "U U D D D D D D D", _lite),
     _row("its clients do not divide the queues", "- - - D D D D D D", _shared),
     _row("its strategy cannot be computed", "U U R R R R R R R", _not_computed,
-         remedy="state another one in the snapshot, or with --strategy where clients divide"),
+         remedy="state another strategy in the snapshot, or with --strategy if clients divide the queues"),
     _row("brokers let it pop messages", "- - - D D D D D D", _pops),
-    _row("its clients divide by several strategies", "- - N N N N N R -", _by_client, remedy=_STATE),
+    _row("its clients use several strategies", "- - N N N N N R -", _by_client, remedy=_STATE),
     _row("its strategy is in doubt", "U U R N R R R R R", _doubt, remedy=_STATE),
     _row("brokers list different clients", "- X N N L L L L -", _lists_differ,
-         partly="the clients of all of them"),
+         partly="the clients of all lists"),
     _row("some clients do not report their queues", "U U N N N N N N -", _silent),
     _row("none of these", "- - - - - - - - -", _nothing),
 )  # fmt: skip
@@ -340,7 +340,7 @@ def decide(
     >>> decide(group, Verb.PLAN, Unknowns(Snapshot())).outcome.name
     'ANSWERED'
     >>> print(decide(group, Verb.COMPARE, Unknowns(Snapshot())))
-    its clients all take every queue (BROADCASTING)
+    all its clients read every queue (BROADCASTING)
     """
     read = group.all_subscriptions if topics is None else topics
     facts, notes = _Facts(group, read, unknown, clients_join), list[tuple[str, str]]()

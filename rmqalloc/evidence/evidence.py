@@ -241,7 +241,7 @@ def _remarks(
             found.append(f"strategy {method}, {source}, {owners}")
     if differs:
         found.append(
-            f"{counted(differs, 'queue has', 'queues have')} other owners by report than are computed"
+            f"{counted(differs, 'queue has', 'queues have')} reported owners that differ from the computed owners"
         )
     if may_be_cut:
         found.append(f"mqadmin may have cut {named(may_be_cut)}")

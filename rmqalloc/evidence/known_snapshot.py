@@ -223,7 +223,9 @@ def known(
     if not (assume or weak):
         return found
     taken = made.accepted() if assume and stated is None else made.snapshot
-    taken = left_out(taken, weak, f"it rests on less than --require {require}") if weak else taken
+    taken = (
+        left_out(taken, weak, f"its evidence is weaker than --require {require}") if weak else taken
+    )
     return Known(taken, groups, weak, stated, assume, allow_partial, taken, found)
 
 

@@ -91,7 +91,7 @@ def _reported_otherwise(known: Known, groups: Iterable[Group]) -> Iterator[str]:
     """Yield which groups' clients all report another strategy than the snapshot states."""
     stated = {group.name: group.strategy for group in known.found.given.groups}
     texts = [
-        f"the clients of {group.name} report {group.strategy}, which is taken; the snapshot says {stated[group.name]}"
+        f"the clients of {group.name} report {group.strategy}, which is used; the snapshot states {stated[group.name]}"
         for group in groups
         if group.strategy_source == "reported"
         and stated.get(group.name) not in (None, group.strategy)
@@ -111,7 +111,7 @@ def _doubts(known: Known, groups: Iterable[Group], is_said: IsSaid) -> Iterator[
         found.setdefault(why, []).append(group.name)
     accepted = " and accepted" if known.is_assumed else ""
     for found, what in (
-        (of_clients, "the clients of {} divide by different strategies"),
+        (of_clients, "the clients of {} use different strategies"),
         (of_group, f"the strategy of {{}} is in doubt{accepted}"),
     ):
         texts = [f"{what.format(named(names))}: {why}" for why, names in found.items()]
@@ -155,7 +155,7 @@ def _lacks(known: Known, evidence: Evidence, is_said: IsSaid) -> Iterator[str]:
     ]
     yield from lacks_lines(errors)
     if errors and (concerned := evidence.lacking_something()):
-        yield f"what the snapshot lacks concerns {named(concerned)}"
+        yield f"data missing from the snapshot affects {named(concerned)}"
 
 
 def lacks_lines(errors: Iterable[SourceError]) -> Iterator[str]:

@@ -16,7 +16,7 @@ from rmqalloc.strategies.by_name import full_name, outer_name
 from rmqalloc.strategies.dialects import DIALECTS, JAVA, dialect_of
 from rmqalloc.text import counted, printable
 
-_JAVAS = "Java's rule is planned instead"
+_JAVAS = "Java's strategy is planned instead"
 
 
 def dialect_to_join(group: Group) -> str:
@@ -136,9 +136,12 @@ def _lacking(method: Method, language: str | None) -> tuple[str, str] | None:
     """
     name = dialect_of(language)
     if language is None:
-        return "of a language that is not known", f"; {_JAVAS}"
+        return "of an unknown language", f"; {_JAVAS}"
     if name is None:
-        return f"of the language {printable(language)}", f", whose rules are not known; {_JAVAS}"
+        return (
+            f"of the language {printable(language)}",
+            f", whose strategies are not known; {_JAVAS}",
+        )
     if has_form(method, name):
         return None
     dialect = DIALECTS[name]

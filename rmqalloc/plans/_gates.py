@@ -143,27 +143,30 @@ class Gates:
         n_queues = before["n_queues"] + cured
         if self.max_moved is not None:
             for row in np.flatnonzero(moved > self.max_moved).tolist():
-                yield row, f"{moved[row]:,} queues change owner, at most {self.max_moved:,g} may"
+                yield row, f"{moved[row]:,} queues change owner; the limit is {self.max_moved:,g}"
         if self.max_moved_share is not None:
             most = self.max_moved_share * n_queues + ROUNDING
             for row in np.flatnonzero(moved > most).tolist():
                 share = 100 * moved[row] / max(n_queues[row], 1)
                 yield (
                     row,
-                    f"{share:.1f} % of the queues change owner, at most {100 * self.max_moved_share:g} % may",
+                    f"{share:.1f} % of the queues change owner; the limit is {100 * self.max_moved_share:g} %",
                 )
         if self.max_skew is not None:
             for row in np.flatnonzero(after["skew"] > self.max_skew + ROUNDING).tolist():
                 _, skew = skews_apart(self.max_skew, after["skew"][row])
-                yield row, f"the skew is {skew}, at most {self.max_skew:g} is allowed"
+                yield row, f"the skew is {skew}; the limit is {self.max_skew:g}"
         if self.fail_if_worse:
             yield from (found for found in _worse(before, after) if not cured[found[0]])
             for row in np.flatnonzero(worst.is_unknown).tolist():
-                yield row, "whether it gets worse is not known, for the present is not known"
+                yield (
+                    row,
+                    "it is not known whether the group gets worse, because its present state is not known",
+                )
         for row in np.flatnonzero(worst.lost).tolist():
             yield (
                 row,
-                f"{worst.lost[row]} of its {before['n_topics'][row]} topics cannot be assigned any more",
+                f"{worst.lost[row]} of its {before['n_topics'][row]} topics can no longer be assigned",
             )
 
     def _moments(self, plan: Plan) -> list[dict[str, Any]]:
@@ -193,7 +196,7 @@ class Gates:
             if most is not None and row[which] > most:
                 upto = "" if row[f"{which}_is_exact"] else "up to "
                 queues = f"{upto}{counted(row[which], 'queue')} {what}"
-                yield f"{queues} at the worst moment until all clients follow, at most {most:,} are allowed"
+                yield f"{queues} at the worst moment until all clients follow; the limit is {most:,}"
         if seconds is not None and seconds.of_row(row) > seconds.seconds:
             yield seconds.violation(row)
 

@@ -53,7 +53,8 @@ def load_plan(path: str | os.PathLike[str]) -> Plan:
     file = read_plan_file(path)
     if not file.is_unchanged:
         raise PlanError(
-            f"{path} is not a plan: its digest is not that of its content, so it was changed after it was written; plan again"
+            f"{path} is not a plan: its digest does not match its content, so the file was changed after it was written; "
+            "plan again"
         )
     return file.plan
 
@@ -88,8 +89,7 @@ def read_plan_file(path: str | os.PathLike[str]) -> PlanFile:
         said = str(error).removeprefix(str(path)).lstrip(": ")
         raise PlanError(f"{path} is not a plan: {said}") from None
     raise PlanError(
-        f"{path} is a plan of version {version}, and this release reads {API_VERSION}; "
-        "make it again with `rmqalloc plan --out`"
+        f"{path} is a plan of version {version}, and this release reads {API_VERSION}; plan again with `rmqalloc plan --out`"
     )
 
 

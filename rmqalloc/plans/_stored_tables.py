@@ -73,7 +73,7 @@ def _problems(tables: Tables, states: Sequence[str]) -> Iterator[str]:
     for (name, column_name), words in _WORDS.items():
         wrong = pc.invert(pc.is_in(tables[name][column_name], pa.array(words)))
         if pc.any(wrong).as_py():
-            yield f"{name}.{column_name} must be one of {', '.join(words)}, in row {_first(wrong)} it is not"
+            yield f"{name}.{column_name} must be one of {', '.join(words)}; row {_first(wrong)} is not"
     yield from _readers_lacking(tables["queues"])
     yield from _figures_lacking(tables["units"])
     yield from _out_of_place(tables, states)
@@ -89,7 +89,7 @@ def _readers_lacking(queues: pa.Table) -> Iterator[str]:
             pc.and_(there, pc.is_null(queues[f"owner_{when}"])),
         )
         if pc.any(wrong).as_py():
-            yield f"queues.others_{when} must be null or names beside the owner, in row {_first(wrong)} it is not"
+            yield f"queues.others_{when} must be null or names beside the owner; row {_first(wrong)} is not"
         if pc.list_flatten(others).null_count:
             yield f"queues.others_{when} holds a name that is null"
 
@@ -105,7 +105,7 @@ def _figures_lacking(units: pa.Table) -> Iterator[str]:
             needed = changed if name in OF_OWNERS else good
             wrong = pc.or_(wrong, pc.and_(needed, pc.invert(has)))
         if name != "cross_room" and pc.any(wrong).as_py():
-            yield f"units.{name} and units.err_code do not fit in row {_first(wrong)}"
+            yield f"units.{name} and units.err_code do not match in row {_first(wrong)}"
 
 
 def _out_of_place(tables: Tables, states: Sequence[str]) -> Iterator[str]:
@@ -128,9 +128,9 @@ def _out_of_place(tables: Tables, states: Sequence[str]) -> Iterator[str]:
         unit = np.array([unit_numbers.get(pair, -1) for pair in _pairs(table)], np.int64)
         is_unknown = (scenario < 0) | (unit < 0)
         if is_unknown.any():
-            yield f"{name} has a scenario, group or topic that units has not, in row {int(np.argmax(is_unknown))}"
+            yield f"{name} has a scenario, group or topic that is not in units, in row {int(np.argmax(is_unknown))}"
         elif (np.diff(scenario * max(len(units), 1) + unit) < 0).any():
-            yield f"{name} must stand scenario by scenario, and in each in the order of units"
+            yield f"{name} must be ordered by scenario, and within a scenario in the order of units"
 
 
 def _pairs(
@@ -151,7 +151,7 @@ def _table(columns: Any, name: str, schema: pa.Schema) -> pa.Table:
         _column(columns[field.name], f"tables.{name}.{field.name}", field.type) for field in schema
     ]
     if len({len(column) for column in made}) > 1:
-        raise PlanError(f"the columns of tables.{name} must have as many rows each")
+        raise PlanError(f"the columns of tables.{name} must have equal numbers of rows")
     return pa.table(made, schema=schema)
 
 

@@ -76,7 +76,7 @@ def undo_plan(plan: Plan, snapshot: Snapshot | Known, scenario: str | None = Non
     try:
         now = _rows_now(plan.inputs, snapshot, chosen, before)
     except NoMatchError as error:
-        raise UndoError(f"the cluster has moved since: {error}") from None
+        raise UndoError(f"the cluster has changed since: {error}") from None
     _check_moved(before, after, now, set(joining_ids([chosen])))
     ways = ways_back(before, now, plan.inputs.topics)
     without = [way for way in ways if "reason" in way]
@@ -100,7 +100,7 @@ def _name(plan: Plan, scenario: str | None) -> str:
         return names[0]
     if scenario is None:
         raise ArgumentError(
-            f"the plan has {counted(len(names), 'scenario')}; name the one that was applied: {named(names)}"
+            f"the plan has {counted(len(names), 'scenario')}; name the applied scenario: {named(names)}"
         )
     if scenario not in names:
         raise ArgumentError(
@@ -158,7 +158,7 @@ def _check_moved(before: UnitRows, after: UnitRows, now: UnitRows, named_ids: se
         raise UndoError("nothing was applied: the cluster is as it was before the plan")
     if found:
         said = "; ".join(first_of(found, _SHOWN, "difference"))
-        raise UndoError(f"the cluster has moved since the plan was made: {said}")
+        raise UndoError(f"the cluster has changed since the plan was made: {said}")
 
 
 def _differences(
@@ -187,9 +187,9 @@ def _differences(
     for name in sorted(queues.keys() | planned_queues.keys()):
         have, want = queues.get(name, 0), planned_queues.get(name, 0)
         if have != want:
-            yield f"topic {topic} has {counted(have, 'read queue')} on {name}, planned are {want}"
+            yield f"topic {topic} has {counted(have, 'read queue')} on {name}, and {want} are planned"
     if _rule(now.method) != _rule(planned_row.method):
-        yield f"{group} divides by {_rule(now.method)}, planned is {_rule(planned_row.method)}"
+        yield f"{group} uses {_rule(now.method)}, and {_rule(planned_row.method)} is planned"
 
 
 def _client_ids(row: UnitRow) -> list[str]:
@@ -233,7 +233,8 @@ def _check_owners(plan: Plan, made: Plan, ways: Sequence[Mapping[str, Any]]) -> 
             group, topic, broker, queue_id, owner, _ = wrong[0]
             was, _ = had.get((group, topic, broker, queue_id), (None, None))
             raise UndoError(
-                f"the way back leaves {counted(len(wrong), 'queue')} with other owners than before, as queue {queue_id} of "
+                f"the way back leaves {counted(len(wrong), 'queue')} with other owners than before, for example queue "
+                f"{queue_id} of "
                 f"{broker}, topic {topic}, group {group}: {owner}, before {was}; {OTHER_VIEWS}"
             )
 

@@ -88,7 +88,7 @@ class Verification:
             "problem": self.problems,
             "recomputed": self.recomputed,
             "not recomputed": self.not_recomputed,
-            "not verified, for only the file states them": stated,
+            "not verified, because only the file states them": stated,
         }
         for what, texts in named.items():
             for text in texts:
@@ -127,11 +127,11 @@ def verify(
     >>> path = tempfile.mkdtemp() + "/plan.json"
     >>> rmqalloc.plan(rmqalloc.read("example:seed"), [{"name": "6", "changes": [{"scale_clients": {"to": 6}}]}]).save(path)
     >>> rmqalloc.verify(path).is_verified, rmqalloc.verify(path, snapshot="example:seed").recomputed[-1]
-    (True, 'inputs: what the plan reads of the snapshot')
+    (True, 'inputs: the part of the snapshot that the plan reads')
     """
     file = read_plan_file(path)
     taken = snapshot if isinstance(snapshot, Snapshot) or snapshot is None else read(str(snapshot))
-    problems = [] if file.is_unchanged else ["its digest is not that of its content"]
+    problems = [] if file.is_unchanged else ["its digest does not match its content"]
     try:
         inputs = file.plan.inputs if taken is None else inputs_in(file.plan, taken)
     except PlanError as error:
@@ -198,7 +198,7 @@ def _done(again: Plan, file: PlanFile, with_snapshot: bool) -> list[str]:
     if plan.scenarios:
         done.append(f"ways back: of {len(plan.scenarios)} scenario(s)")
     if with_snapshot:
-        done.append("inputs: what the plan reads of the snapshot")
+        done.append("inputs: the part of the snapshot that the plan reads")
     return done
 
 
@@ -217,7 +217,7 @@ def _gates_broken(gates: Mapping[str, Any], again: Plan) -> Iterator[str]:
         yield f"gates: {error}"
         return
     if canonical(read_gates.to_data()) != canonical(dict(gates)):
-        yield "gates are not as rmqalloc writes them"
+        yield "gates are not in rmqalloc's format"
     yield from (f"gate not kept: {broken}" for broken in read_gates.broken(again))
 
 
@@ -231,7 +231,7 @@ def _differences(file: PlanFile, again: Plan) -> Iterator[str]:
                 (i for i, (a, b) in enumerate(zip(text, right, strict=False)) if a != b),
                 min(len(text), len(right)),
             )
-            yield f"{name} differs: {_around(text, at)}, {_around(right, at)} is right"
+            yield f"{name} differs: {_around(text, at)}, expected {_around(right, at)}"
     for name in again.TABLES:
         yield from _columns_differing(name, file, again)
 
@@ -249,16 +249,16 @@ def _columns_differing(name: str, file: PlanFile, again: Plan) -> Iterator[str]:
         ):
             continue
         if table.num_rows != right.num_rows:
-            yield f"{name} has {table.num_rows:,} rows, {right.num_rows:,} are right"
+            yield f"{name} has {table.num_rows:,} rows, expected {right.num_rows:,}"
             return
         pairs = zip(table[column].to_pylist(), right[column].to_pylist(), strict=True)
         row = next(((i, a, b) for i, (a, b) in enumerate(pairs) if repr(a) != repr(b)), None)
         where = (
             ""
             if row is None
-            else f" in row {row[0]}: {row[1]!r:.{_MOST_LETTERS}}, {row[2]!r:.{_MOST_LETTERS}} is right"
+            else f" in row {row[0]}: {row[1]!r:.{_MOST_LETTERS}}, expected {row[2]!r:.{_MOST_LETTERS}}"
         )
-        yield f"{name}.{column} is not what follows from the inputs{where}"
+        yield f"{name}.{column} does not follow from the inputs{where}"
 
 
 # How much a plan's file may ask to be planned again, counted before anything is.

@@ -24,9 +24,7 @@ from rmqalloc.text import literal
 Change = dict[str, Any]
 Back = dict[str, Any]
 
-OTHER_VIEWS = (
-    "its clients divide otherwise than one another, which no change of the whole group brings back"
-)
+OTHER_VIEWS = "its clients have different views, which no change of the whole group can restore"
 OF_ROUTES = {"add_broker", "remove_broker", "set_queues"}
 """Changes of brokers and queues in ways back."""
 

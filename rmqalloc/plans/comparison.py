@@ -72,8 +72,8 @@ _HEADER = (
     "worst",
 )
 _LEGEND = (
-    "even: the least that would move if loads differed by one at most. leaves, worst: what moves if one client leaves, on the "
-    "mean over all clients, and at worst."
+    "even: the fewest moves to loads that differ by at most 1. leaves, worst: queues that move if a client leaves, the mean "
+    "over all clients and the maximum."
 )
 
 

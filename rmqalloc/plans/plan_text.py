@@ -44,7 +44,7 @@ from rmqalloc.text import counted, literal, printable
 _SCENARIOS_OF_A_CELL = 5
 """Scenarios that a cell of a notebook shows."""
 
-OPEN = {"unowned": "owned by nobody", "double_owned": "owned by several clients"}
+OPEN = {"unowned": "unowned", "double_owned": "double-owned"}
 """What is wrong with queues, by the column that counts them."""
 
 _SHOWN = 20
@@ -254,7 +254,7 @@ def _moved(before: Row, after: Row) -> list[str]:
     parts = [
         f"Other clients read {queues} ({share})."
         if least is None
-        else f"Moved {queues} ({share}; {'the least possible is' if least <= moved else 'even loads would take'} {least:,})."
+        else f"Moved {queues} ({share}; {'the least possible is' if least <= moved else 'even loads need'} {least:,})."
     ]
     parts.append(f"min/max {_loads(before)} → {_loads(after)}")
     parts.append(f"skew {_skew(before)} → {_skew(after)}")

@@ -117,7 +117,7 @@ class Summary(NamedTuple):
             yield "nothing gets worse"
         if self.groups_unknown:
             of = "" if n_groups == 1 else f" of {counted(self.groups_unknown, 'group')}"
-            yield f"what gets worse{of} is not known, for the present is not"
+            yield f"it is not known what gets worse{of}, because the present state is not known"
 
 
 def scenario_of(plan: Plan, scenario: str | None = None) -> str:
@@ -125,7 +125,7 @@ def scenario_of(plan: Plan, scenario: str | None = None) -> str:
     names = [planned.name for planned in plan.scenarios] or [CURRENT]
     if scenario is None and len(names) > 1:
         raise ArgumentError(
-            f"the plan has {len(names)} scenarios, so one must be named: {', '.join(names)}"
+            f"the plan has {len(names)} scenarios; name one of them: {', '.join(names)}"
         )
     wanted = names[0] if scenario is None else scenario
     if wanted not in (*names, CURRENT):

@@ -26,8 +26,8 @@ def inputs_in(plan: Plan, snapshot: Snapshot) -> PlanInputs:
     found = PlanInputs.of(snapshot, kept.groups, kept.topics, kept.with_retry, kept.allow_partial)
     if found.digest != plan.input_digest:
         raise PlanError(
-            "the plan was made from another snapshot, or with another --strategy, --require or --rooms; "
-            "give those, or plan again"
+            "the plan does not match this snapshot: pass the --strategy, --require and --rooms that it was made with, or "
+            "plan again"
         )
     # The same outputs may be given as other files.
     named = replace(found.snapshot, source=kept.snapshot.source, sources=kept.snapshot.sources)
@@ -48,6 +48,6 @@ def with_details(plan: Plan, snapshot: Snapshot) -> Plan:
         name for name in plan.TABLES if not getattr(again, name).equals(getattr(plan, name))
     ]:
         raise PlanError(
-            f"planned again the plan has other {', '.join(differ)}, so `rmqalloc verify` should look at it"
+            f"planning again gives other {', '.join(differ)}; check the plan with `rmqalloc verify`"
         )
     return replace(plan, details=again.details)

@@ -33,7 +33,7 @@ from rmqalloc.text import is_pattern, matcher, matching
 NO_ROOM = "Machine room is null"
 """How Java's text begins where a client or broker has no machine room."""
 
-_ROOMS_WANTED = "; give every client and broker its machine_room, those that join too"
+_ROOMS_WANTED = "; give every client and broker a machine_room, including clients that join"
 
 
 def missing_names(
@@ -57,7 +57,7 @@ def missing_names(
                     ):
                         kind = kind_of(name, snapshot) if len(wanted) == 1 else ""
                         hint = f"; {kind}" if kind else near(name, names)
-                        yield f"no {what} of the groups planned matches {name!r}{hint}"
+                        yield f"no {what} of the planned groups matches {name!r}{hint}"
             if isinstance(change, SetQueues):
                 yield from _retry_alone(batch, change)
         yield from _there_already(batch, scenario)
@@ -155,8 +155,8 @@ def _retry_alone(batch: pa.RecordBatch, change: SetQueues) -> Iterator[str]:
             and all(one.startswith(RETRY_PREFIX) for one in found)
         ):
             yield (
-                f"set_queues leaves retry topics alone, and {pattern!r} matches no other topic of the groups planned; "
-                f"name them by a pattern that begins with {RETRY_PREFIX}"
+                f"set_queues does not change retry topics, and {pattern!r} matches no other topic of the planned groups; "
+                f"for retry topics, give a pattern that begins with {RETRY_PREFIX}"
             )
 
 
@@ -171,7 +171,7 @@ def _there_already(batch: pa.RecordBatch, scenario: Scenario) -> Iterator[str]:
     ):
         n_rows = len(pc.unique(pc.filter(rows, pc.equal(names, name))))
         if n_rows == batch.num_rows > 0:
-            yield f"all topics of the groups planned are on broker {name!r} already; give it other queues (set_queues)"
+            yield f"all topics of the planned groups are already on broker {name!r}; change its queues with set_queues"
 
 
 def _distinct(*columns: pa.Array) -> list[str]:

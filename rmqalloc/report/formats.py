@@ -127,7 +127,7 @@ def _write_parquet(table: pa.Table, file: IO[str] | IO[bytes]) -> None:
 
     if file.isatty():
         raise ArgumentError(
-            "Parquet is not for a terminal: give a file (--out FILE), or send it through a pipe"
+            "Parquet cannot be written to a terminal: give a file (--out FILE) or a pipe"
         )
     binary = getattr(file, "buffer", None) if isinstance(file, io.TextIOBase) else file
     if binary is None:

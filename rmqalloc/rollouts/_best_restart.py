@@ -107,7 +107,7 @@ def best_restart(
     [{'batch': 4, 'surge': True, 'order': 'shuffled', 'moved': 8, 'lost_by': None}, ...
     """
     if max_batch is not None and max_batch < 1:
-        raise ArgumentError(f"at least 1 client goes at once, got {max_batch} for the most")
+        raise ArgumentError(f"the largest batch must be at least 1 client, got {max_batch}")
     common = RestartWay(surge=bool(surge), ids=ids, seed=seed, informed_by=informed_by)
     check_way(common)
     known = Known.of(snapshot, groups)
@@ -124,8 +124,8 @@ def best_restart(
         rows += [row | {"consumer_group": name} for row in ranked]
         if min(sizes) > 1:
             notes.append(
-                f"consumer group {name!r}: batches of less than {counted(min(sizes), 'client')} "
-                "were not tried: they take too many steps"
+                f"consumer group {name!r}: batches of fewer than {counted(min(sizes), 'client')} were not tried: they need "
+                "too many steps"
             )
     made = play_schedules(
         planned, lambda group: restart_schedule(group, best[group.consumer_group]), detail=detail

@@ -88,8 +88,8 @@ def _reading(
         if broker not in brokers:
             raise no_match(broker, brokers, "broker", snapshot)
         raise ArgumentError(
-            f"no consumer group that matches {', '.join(groups)!r} reads from broker {broker!r}: it holds "
-            f"{len(holding):,} topics of the snapshot"
+            f"no consumer group that matches {', '.join(groups)!r} reads from broker {broker!r}, which has {len(holding):,} "
+            "topics of the snapshot"
         )
     return replace(snapshot, groups=tuple(reading))
 

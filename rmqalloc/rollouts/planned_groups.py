@@ -28,7 +28,9 @@ from rmqalloc.strategies.by_name import rule
 from rmqalloc.strategies.dialects import JAVA
 
 _TWINS = "a client id of the group is empty or listed twice, which must be corrected first"
-_BY_ID = "the lists of CONFIG are by client id and its clients would have other ids; with stable ids it can be planned"
+_BY_ID = (
+    "the lists of CONFIG are by client id, and its clients would get new ids; plan with stable ids"
+)
 
 
 @dataclass(frozen=True, eq=False)

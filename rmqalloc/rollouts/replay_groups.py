@@ -104,7 +104,7 @@ def none_left(left_out: Mapping[str, str]) -> InapplicableError:
     """Return the error that a rollout applies to no group, given the reasons of all."""
     reason = next(iter(left_out.values()))
     more = (
-        f"; nor does it apply to any of {len(left_out) - 1:,} more groups"
+        f"; nor does the rollout apply to {len(left_out) - 1:,} more groups"
         if len(left_out) > 1
         else ""
     )
@@ -194,6 +194,6 @@ def _cells_of(group: GroupAtStart, schedule: Schedule, n_queues: int) -> int:
     if cells > MOST_CELLS:
         raise InapplicableError(
             f"the rollout of consumer group {group.consumer_group!r} has {n_moments:,} moments of {n_queues:,} queues and "
-            f"{len(schedule.client_ids):,} clients, which is too much; go in larger batches"
+            f"{len(schedule.client_ids):,} clients, which is too large; use larger batches"
         )
     return cells

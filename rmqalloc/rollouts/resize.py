@@ -174,10 +174,12 @@ def undrained(snapshot: Snapshot, resize: Resize, assume_drained: bool) -> list[
             n = sum(lags[queue] for queue in behind)
             unread = [queue for queue in behind if queue.queue_id >= resize.read[queue.broker_name]]
             why = (
-                f"; nobody reads {_names(unread)}, so raise the read queues first" if unread else ""
+                f"; no client reads {_names(unread)}, so raise the read queues first"
+                if unread
+                else ""
             )
             found.append(
-                f"consumer group {group.name!r} has {n:,} messages not consumed in {_some(behind)}{why}"
+                f"consumer group {group.name!r} has {n:,} unconsumed messages in {_some(behind)}{why}"
             )
         if unknown and not assume_drained:
             found.append(
@@ -198,10 +200,10 @@ def resize_of(snapshot: Snapshot, topic: str, to: int, brokers: Sequence[str]) -
     """Return the change of all brokers chosen, if it is of one kind."""
     found = snapshot.topic(topic)
     if found is None:
-        raise ArgumentError(f"the snapshot has no topic {topic!r}; give one that it has")
+        raise ArgumentError(f"the snapshot has no topic {topic!r}; give an existing topic")
     if to < 1:
         raise ArgumentError(
-            f"a broker needs 1 queue at least, got {to}; to empty a broker, see the maintenance of brokers"
+            f"a broker needs at least 1 queue, got {to}; to empty a broker, see the maintenance of brokers"
         )
     readable = [broker for broker in found.brokers if broker.is_readable]
     is_chosen = matcher(tuple(brokers))
@@ -217,10 +219,10 @@ def resize_of(snapshot: Snapshot, topic: str, to: int, brokers: Sequence[str]) -
     if all(
         broker.read_queue_nums == to and broker.write_queue_nums in (None, to) for broker in chosen
     ):
-        raise ArgumentError(f"nothing would change: {has}, and {to} are asked for")
+        raise ArgumentError(f"nothing would change: {has}, and {to} are requested")
     if len({broker.read_queue_nums < to for broker in chosen if broker.read_queue_nums != to}) > 1:
-        what = "some brokers would grow and others shrink; do one after the other"
-        raise ArgumentError(f"{what}: {has}, and {to} are asked for")
+        what = "some brokers would grow and some would shrink; resize them in two steps"
+        raise ArgumentError(f"{what}: {has}, and {to} are requested")
     return Resize(topic, tuple(readable), frozenset(broker.broker_name for broker in chosen), to)
 
 

@@ -130,7 +130,7 @@ def check_way(way: RestartWay) -> None:
         raise ArgumentError(f"ids must be one of {', '.join(IDS)}, got {way.ids!r}")
     if way.surge and way.ids == "stable":
         raise ArgumentError(
-            "surge needs new ids: a client that joins while another of its id lives doubles it; let ids be new"
+            "surge needs new ids: a client that joins while a client with its id runs duplicates the id; set ids to new"
         )
     hearing_of(way.informed_by)
 

@@ -91,7 +91,7 @@ def _too_often(rollout: Rollout, most: float) -> Iterator[BrokenGate]:
     for row in rollout.totals.select(["consumer_group", "moved_per_queue"]).to_pylist():
         moved = row["moved_per_queue"]
         if moved > most:
-            text = f"{moved:.2f} moves per queue, at most {most:g} are allowed"
+            text = f"{moved:.2f} moves per queue; the limit is {most:g}"
             yield _broken(row, moved, most, text)
 
 
@@ -102,7 +102,7 @@ def _too_many(rollout: Rollout, figure: str, what: str, most: int) -> Iterator[B
         upto, bound = ("", "") if is_exact else ("up to ", ", which is an upper bound")
         text = (
             f"{upto}{row[figure]:,} queues {what} at the worst moment of step {row['step']} "
-            f"({row['action']}){bound}, at most {most:,} are allowed"
+            f"({row['action']}){bound}; the limit is {most:,}"
         )
         yield _broken(row, row[figure], most, text)
 

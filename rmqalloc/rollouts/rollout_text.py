@@ -260,10 +260,10 @@ def _ways_lines(ways: list[Row], file: IO[str] | None, top: int) -> Iterator[str
         spare=_WAY_SPARE,
     )
     options = f"--batch {best['batch']}{' --surge' * best['surge']} --order {best['order']}"
-    why = f"; the next one is worse in {ways[1]['lost_by']}" if len(ways) > 1 else ""
+    why = f"; the next way is worse in {ways[1]['lost_by']}" if len(ways) > 1 else ""
     yield from wrapped(f"Best way: {options}{why}.", file)
     if not n_kept:
-        yield from warned(["no way tried keeps the gates; this one exceeds them least"], file)
+        yield from warned(["no tried way keeps the gates; this way exceeds them least"], file)
     yield ""
 
 

@@ -238,7 +238,7 @@ def batch_size(batch: int | str, n_clients: int, consumer_group: str) -> int:
         or (text.endswith("%") and int(digits) > 100)
     ):
         raise ArgumentError(
-            f"a batch is a number of clients from 1 on, or 1% to 100%, got {batch!r}"
+            f"a batch must be a number of clients from 1, or 1% to 100%, got {batch!r}"
         )
     size = max(1, n_clients * int(digits) // 100) if text.endswith("%") else int(digits)
     if size > n_clients:

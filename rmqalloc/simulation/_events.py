@@ -70,9 +70,7 @@ class WithStrategy(Checked):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.strategy is None and self.params is not None:
-            raise ScenarioError(
-                "needs a strategy beside it, such as strategy: CONSISTENT_HASH", "params"
-            )
+            raise ScenarioError("needs a strategy, such as strategy: CONSISTENT_HASH", "params")
         self.made_strategy()
 
     def made_strategy(self) -> Strategy | None:
@@ -288,7 +286,7 @@ class Events:
         kinds = {kind: described(cls) for kind, cls in EVENTS.items()}
         at = {
             **Duration().schema(),
-            "description": "When it happens, from the beginning on; a minute after the event before it if left out.",
+            "description": "Time of the event from the start; by default a minute after the previous event.",
         }
         mapping = {
             "type": "object",

@@ -80,7 +80,7 @@ def _picture(result: Result, ownership: Ownership, width: int) -> _Picture:
     n_shown, n_queues = len(places), len(ownership.queues)
     of_all = f" ({n_shown} of {n_queues} queues)" if n_shown < n_queues else ""
     step = result.duration / n_columns / 1000
-    marks = f"{NOBODY} nobody, {BRIEFLY} nobody briefly, {SEVERAL} several"
+    marks = f"{NOBODY} unowned, {BRIEFLY} briefly unowned, {SEVERAL} double-owned"
     title = f"{printable(ownership.consumer_group)}{of_all}: one column is {step:.2f} s, {marks}"
     return _Picture(title, lines, _legend(ownership))
 
@@ -160,7 +160,9 @@ def _letter(owner: int, gap: float, double: float) -> str:
 def _legend(ownership: Ownership) -> list[str]:
     ids = [printable(client_id) for client_id in ownership.client_ids]
     named = [f"{letter} {client_id}" for letter, client_id in zip(LETTERS, ids[:12], strict=False)]
-    others = f"; {OTHERS} any but the first {len(LETTERS)}" if len(ids) > len(LETTERS) else ""
+    others = (
+        f"; {OTHERS} any process after the first {len(LETTERS)}" if len(ids) > len(LETTERS) else ""
+    )
     return [*named, f"... ({len(ids):,} processes{others})"] if len(ids) > 12 else named
 
 

@@ -109,7 +109,7 @@ class Script(ScriptFields):
                 for broker in config.brokers or self.brokers:
                     if (broker, setting) in seen:
                         raise ScenarioError(
-                            f"is set twice for broker {shown(broker)}; say it once",
+                            f"is set twice for broker {shown(broker)}; set it once",
                             ("broker_settings", i, setting),
                         )
                     seen.add((broker, setting))
@@ -173,7 +173,8 @@ def _known(names: Sequence[str] | None, known: Iterable[str], parts: tuple[str |
     for name in names or ():
         if name not in known:
             raise ScenarioError(
-                f"names {shown(name)}, which is not there; there are {shown(sorted(known))}", parts
+                f"names {shown(name)}, which does not exist; there are {shown(sorted(known))}",
+                parts,
             )
 
 

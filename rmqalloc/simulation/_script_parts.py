@@ -129,7 +129,7 @@ class GroupPart(WithStrategy):
     topics: tuple[str, ...] = needed(Texts(), "Names of the topics that its clients subscribe to.")
     clients: int | tuple[str | ClientPart, ...] = needed(
         ClientParts(),
-        "Names of its clients, what each is, or how many: 2 clients of a group g are g-0 and g-1.",
+        "Names of its clients, settings by name, or a number: 2 clients of a group g are g-0 and g-1.",
     )
     start_every: int = optional(
         Duration(), Milliseconds(0), "From the start of one client to that of the next."
@@ -150,7 +150,7 @@ class GroupPart(WithStrategy):
     server_assignment: bool = optional(Truth(), False, "Brokers divide the queues (5.x).")
     subscription_group: GroupSettings | None = optional(
         Part(GroupSettings),
-        says="Its configuration on all brokers from the start; made by its first heartbeat if left out.",
+        says="Its configuration on all brokers from the start; by default created by its first heartbeat.",
     )
     message_request_mode: str | None = optional(
         Text(MODES),
@@ -194,21 +194,21 @@ class ScriptFields(Checked):
     topics: tuple[TopicPart, ...] = needed(list_of(TopicPart), "Topics.")
     groups: tuple[GroupPart, ...] = needed(list_of(GroupPart), "Consumer groups and their clients.")
     events: tuple[Event, ...] = optional(
-        Events(), (), "What happens; of several at one time, the earlier in the list first."
+        Events(), (), "Events; events at one time happen in the order of the list."
     )
     broker_settings: tuple[BrokerSettings, ...] = optional(
         list_of(BrokerSettings),
         (),
         "Settings of brokers at their start, each for some brokers or for all.",
     )
-    name: str = optional(Text(), "simulation", "What it is called in the output.")
+    name: str = optional(Text(), "simulation", "Name in the output.")
     seed: int = optional(
-        Whole(0, 2**63 - 1), 0, "Of all that is random; equal seeds give equal output."
+        Whole(0, 2**63 - 1), 0, "Seed of all random choices; equal seeds give equal output."
     )
     profile: str = optional(Text(tuple(PROFILES)), DEFAULT_PROFILE.name, "Release of RocketMQ.")
     duration: int | None = optional(
         Duration(1),
-        says="How long it all takes, in virtual time; if left out, until brokers have noticed the last event.",
+        says="Duration in virtual time; by default until brokers have noticed the last event.",
     )
     warm_up: int = optional(
         Duration(),
@@ -216,6 +216,6 @@ class ScriptFields(Checked):
         "Time before the events, in which clients start at random moments and settle; times of events count from its end.",
     )
     notes: tuple[str, ...] = optional(
-        Texts(), (), "What is not known of the cluster; stands beside the result."
+        Texts(), (), "Facts about the cluster that are not known; printed with the result."
     )
     latency: int = optional(Duration(1), Milliseconds(1), "Of the network, one way.")

@@ -69,22 +69,22 @@ class UpdateBrokerConfig(_SettingsUpdate):
 
     brokers: tuple[str, ...] | None = optional(Texts(), says="Names of brokers; all if left out.")
     notify_consumer_ids_changed_enable: bool | None = optional(
-        Truth(), says="Tell clients of changed groups. Default true."
+        Truth(), says="Notify clients of changed groups. Default true."
     )
     real_time_notify_consumer_change: bool | None = optional(
         Truth(),
-        says="Tell at once; off, notices are collected and sent 30s after the start and then every 15s. Default true.",
+        says="Notify at once; if false, notices are collected and sent 30s after the start and then every 15s. Default true.",
     )
     enable_fast_channel_event_process: bool | None = optional(
         Truth(), says="Look up the groups of a closed connection by the connection. Default false."
     )
     auto_create_subscription_group: bool | None = optional(
         Truth(),
-        says="A heartbeat of an unknown group configures it; off, such a group is passed over. Default true.",
+        says="A heartbeat of an unknown group configures it; if false, such a group is ignored. Default true.",
     )
     server_load_balancer_enable: bool | None = optional(
         Truth(),
-        says="Divide queues for groups with server_assignment; off, each client is given all. Default true.",
+        says="Divide queues for groups with server_assignment; if false, each client gets all queues. Default true.",
     )
     default_message_request_mode: str | None = optional(
         Text(MODES),
@@ -122,7 +122,7 @@ class GroupSettings(Checked):
     notify_consumer_ids_changed_enable: bool = optional(
         Truth(),
         True,
-        "Notify its clients when others come or unregister; a closed connection is announced whatever it says.",
+        "Notify its clients when clients join or unregister; a closed connection is always announced.",
     )
     retry_queue_nums: int = optional(
         Whole(1, MAX_RETRY_QUEUES),
@@ -146,7 +146,7 @@ class UpdateSubGroup(_SettingsUpdate):
     )
     retry_queue_nums: int | None = optional(
         Whole(1, MAX_RETRY_QUEUES),
-        says="As subscription_group of a group; a retry topic that is there stays as it is.",
+        says="As subscription_group of a group; an existing retry topic does not change.",
     )
 
 

@@ -61,7 +61,7 @@ class GroupRate(NamedTuple):
         match = _RATE.fullmatch(text)
         if match is None:
             raise ArgumentError(
-                f"{text[:100]!r} is not messages per second, such as 1200, or 1200/3000 with what it can consume"
+                f"{text[:100]!r} is not messages per second, such as 1200, or 1200/3000 with the rate that it can consume"
             )
         return cls(float(match[1]), None if match[2] is None else float(match[2]))
 
@@ -270,7 +270,7 @@ def _spelled(group: Group, method: Method) -> tuple[str, Mapping[str, object]]:
     """Return name and parameters of a strategy that a script can name."""
     why = method.problem
     if why is None and method.asks_for_rooms:
-        why = "it reads machine rooms, of which a script cannot say where each client stands"
+        why = "it needs machine rooms, and a script cannot state the machine rooms of clients"
     if why is None and method.is_config:
         why = "its lists are by client id, and clients come back under other ids"
     if why is None:
@@ -294,12 +294,12 @@ def _release(group: Group, notes: list[str]) -> str:
     of_most = max(found, key=lambda release: (found[release], release or ""))
     if of_most is None:
         notes.append(
-            f"the release of its clients is not known, so they are taken for {DEFAULT_PROFILE.name}"
+            f"the release of its clients is not known, so {DEFAULT_PROFILE.name} is assumed"
         )
         return DEFAULT_PROFILE.name
     if len(found) > 1:
         notes.append(
-            f"its clients are of several releases; all are simulated as {of_most}, as {found[of_most]:,} of them are"
+            f"its clients are of several releases; all are simulated as {of_most}, the release of {found[of_most]:,} of them"
         )
     return of_most
 
@@ -323,7 +323,7 @@ def _retry_queues(topic: Topic | None) -> int:
 def _unsaid(group: Group, rates: GroupRate | None) -> Iterable[str]:
     """Yield notes on facts of a group that a script leaves out, and on unknown facts."""
     if group.is_ordered:
-        yield "how long listeners work on messages is not known, so no lock waits for one"
+        yield "the processing time of listeners is not known, so no lock waits for a listener"
     if group.lags:
         yield f"it lags by {sum(lag.messages for lag in group.lags):,} messages, which are not simulated"
     if group.broker_client_ids is not None:
@@ -334,8 +334,8 @@ def _unsaid(group: Group, rates: GroupRate | None) -> Iterable[str]:
         yield f"{counted(len(group.paused_brokers), 'broker')} do not let it consume, which is not simulated"
     yield "settings of brokers are not in a snapshot: RocketMQ's defaults are taken, with notices to clients"
     if rates is None:
-        yield "how many messages the group is sent is not known, so nothing is said of messages"
+        yield "the rate of the group's messages is not known, so messages are not counted"
     elif rates.consumed is None:
-        yield "how many messages its clients can consume is not known: they catch up at once, and delays are lower bounds"
+        yield "the rate at which its clients can consume is not known: they catch up at once, and delays are lower bounds"
     elif rates.produced >= rates.consumed:
-        yield "the group gets as many messages as it can consume, or more: delays grow whatever happens"
+        yield "the group gets at least as many messages as it can consume: delays grow in any case"

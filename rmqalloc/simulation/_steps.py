@@ -266,7 +266,7 @@ class Rehearsal:
         if name is None and len(self._groups) == 1:
             return next(iter(self._groups))
         if name not in self._groups:
-            said = "is missing" if name is None else f"names {shown(name)}, which is not there"
+            said = "is missing" if name is None else f"names {shown(name)}, which does not exist"
             raise ScenarioError(
                 f"{said}; there are {shown(sorted(self._groups))}", (*place, "group")
             )
@@ -279,7 +279,7 @@ class Rehearsal:
                 raise ScenarioError(f"has {shown(name)} twice; name each once", place)
             if name not in known:
                 raise ScenarioError(
-                    f"names {shown(name)}, which is not there; there are {shown(sorted(known))}",
+                    f"names {shown(name)}, which does not exist; there are {shown(sorted(known))}",
                     place,
                 )
 
@@ -295,7 +295,7 @@ class Rehearsal:
         """
         if isinstance(wanted, int):
             if wanted > len(there):
-                raise ScenarioError(f"asks for {wanted}, and there are {len(there)}", place)
+                raise ScenarioError(f"needs {wanted}, and there are {len(there)}", place)
             return tuple(sorted(self._random.sample(sorted(there), wanted)))
         found: list[str] = []
         for name in wanted:
@@ -305,7 +305,7 @@ class Rehearsal:
             matches = matching(name, dict.fromkeys(sorted(there)))
             if not matches:
                 raise ScenarioError(
-                    f"names {shown(name)}, which matches nothing that is there then{near(name, there)}",
+                    f"names {shown(name)}, which matches nothing at that time{near(name, there)}",
                     place,
                 )
             found += matches
@@ -585,7 +585,7 @@ class Rehearsal:
         for client in clients:
             for broker in brokers:
                 if (until := self._cut.get((client, broker), 0)) > self._now:
-                    what = f"cuts {shown(client)} off from {broker}, from which it is cut off"
+                    what = f"cuts {shown(client)} off from {broker}, which is already cut off"
                     self._overlaps(what, until, place)
                 self._cut[client, broker] = self._now + event.lasts
         self._emit("partition", replace(event, clients=clients, brokers=brokers), place)

@@ -85,7 +85,7 @@ def divided(
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return parameters of a strategy whose inner one is named, and parameters of that one."""
     if "inner" in params:
-        raise ArgumentTypeError("the name says which strategy is inside: leave out inner")
+        raise ArgumentTypeError("the name states the inner strategy: leave out inner")
     taken = inspect.signature(outer).parameters
     own = {name: value for name, value in params.items() if name in taken}
     return own, {name: value for name, value in params.items() if name not in taken}

@@ -89,7 +89,7 @@ class Ordinal(DividesOneGroup, name="ORDINAL/1"):
         Parameter(
             "pattern",
             "text",
-            "Where the slot number stands at the end of an instance name",
+            "Pattern of the slot number at the end of an instance name",
             metavar="PATTERN",
         ),
         Parameter("tables", "switch", "Go by tables, for up to six slots"),

@@ -94,7 +94,7 @@ class Pop(WrappingStrategy[Inner], SharingStrategy, name="POP"):
         Parameter(
             "pop_share_queue_num",
             "count",
-            "Clients whose shares a client gets besides its own",
+            "Clients whose shares a client reads in addition to its own",
             default=-1,
         ),
     )

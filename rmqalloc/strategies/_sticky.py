@@ -41,7 +41,7 @@ class Sticky(ExclusiveStrategy, name="STICKY"):
 
     parameters = (
         Parameter(
-            "owners", "owners", "Client id of the owner so far of every queue", is_needed=True
+            "owners", "owners", "Client id of the present owner of every queue", is_needed=True
         ),
     )
 

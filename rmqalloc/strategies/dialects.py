@@ -44,7 +44,7 @@ class Dialect(NamedTuple):
 
     def lacks(self, name: str) -> str:
         """Return the sentence that this client has no strategy of this name."""
-        has = f"it divides by {self.only} alone" if self.only else f"it has {', '.join(self.made)}"
+        has = f"it has only {self.only}" if self.only else f"it has {', '.join(self.made)}"
         return f"{self.client} has no {name}: {has}"
 
 
@@ -65,8 +65,8 @@ DIALECTS: dict[str, Dialect] = {
             "STABLE/1": Stable,
         },
         differs={
-            "CONSISTENT_HASH": "Go's CONSISTENT_HASH is another ring than Java's (CRC-32, no MD5)",
-            "MACHINE_ROOM": "Go's AllocateByMachineRoom takes blocks of all queues, not of its rooms'",
+            "CONSISTENT_HASH": "Go's CONSISTENT_HASH ring differs from Java's (CRC-32, not MD5)",
+            "MACHINE_ROOM": "Go's AllocateByMachineRoom divides all queues, not only those of its machine rooms",
             "MACHINE_ROOM_NEARBY": "Go's AllocateByMachineNearby computes AVG",
         },
     ),

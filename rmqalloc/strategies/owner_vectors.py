@@ -29,7 +29,7 @@ def check_out(out: Any, fleet: Fleet) -> NDArray[np.int32]:
     _check_writeable(out)
     if fleet.shares_memory(out):
         raise ArgumentError(
-            f"out overlaps an array of the fleet, which writing owners there would destroy; {_FRESH} it"
+            f"out overlaps an array of the fleet, which writing to out would overwrite; {_FRESH} it"
         )
     vector: NDArray[np.int32] = out
     return vector

@@ -71,7 +71,7 @@ def spelled(text: str) -> tuple[str, dict[str, Any]]:
                 f"{quoted(text)}: {name} takes {takes}, got {shortened(key, 100)}{did_you_mean(key, taken)}"
             )
         if key in params:
-            raise ArgumentError(f"{quoted(text)}: {key} is there twice")
+            raise ArgumentError(f"{quoted(text)}: {key} is given twice")
         params[key] = _value(text, taken[key], value)
     return name, params
 
@@ -88,7 +88,9 @@ def with_params(text: str, params: Mapping[str, Any]) -> tuple[str, dict[str, An
     refuse_name(params)
     name, own = spelled(text)
     if twice := own.keys() & params.keys():
-        raise ArgumentError(f"{quoted(text)}: {min(twice)} is given beside it, too; give it once")
+        raise ArgumentError(
+            f"{quoted(text)}: {min(twice)} is also given as a parameter; give it once"
+        )
     return name, {**own, **params}
 
 
@@ -138,7 +140,7 @@ def _closings(text: str) -> list[int]:
 def _check_length(text: str) -> None:
     if len(text) > MAX_LENGTH:
         raise ArgumentError(
-            f"{shortened(text, 60)!r}: a strategy is spelled in {MAX_LENGTH:,} characters at most, got {len(text):,}"
+            f"{shortened(text, 60)!r}: a strategy has at most {MAX_LENGTH:,} characters, got {len(text):,}"
         )
 
 
@@ -158,7 +160,7 @@ def _pairs(text: str, inside: str) -> Iterator[tuple[str, str]]:
         end = value and _END.match(inside, value.end())
         if not key or not value or not end:
             raise ArgumentError(
-                f'{quoted(text)}: {quoted(inside[at:])} is not PARAMETER=VALUE; a text with one of ,()" stands in double quotes'
+                f'{quoted(text)}: {quoted(inside[at:])} is not PARAMETER=VALUE; put a text with ,() or " in double quotes'
             )
         yield key[1], value[0].rstrip()
         at, goes_on = end.end(), end[1] == ","
@@ -178,7 +180,7 @@ def _value(text: str, parameter: Parameter, given: str) -> Any:
         return plain if kind == "text" else plain.split("+")
     if not parameter.is_spelled:
         raise ArgumentError(
-            f"{quoted(text)}: no text can give {name}; give it from Python, or as params in a file"
+            f"{quoted(text)}: {name} cannot be given as text; give it from Python, or as params in a file"
         )
     wanted = {
         "count": "a whole number",

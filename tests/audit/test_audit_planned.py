@@ -132,7 +132,7 @@ def test_of_several_scenarios_one_must_be_named():
         ]
     )
     plan = plan_snapshot(BEFORE, two)
-    with pytest.raises(ValueError, match="2 scenarios, so one must be named: x, y"):
+    with pytest.raises(ValueError, match="2 scenarios; name one of them: x, y"):
         owners_after(plan)
     with pytest.raises(ValueError, match="no scenario 'z'; it has x, y"):
         owners_after(plan, "z")

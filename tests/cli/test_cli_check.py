@@ -173,7 +173,7 @@ def test_a_page_says_what_it_rests_on(run, file):
         and ">0 findings as far as is known (no lags are known); not known: clients of g (" in page
     )
     assert (
-        "Strategy AVG, stated; 1 request was not answered; the snapshot does not say when it was taken."
+        "Strategy AVG, stated; 1 request was not answered; the snapshot does not state its time."
         in page
     )
     page = run("-f", EXAMPLE, "-o", "html", "--severity", "error")[1]

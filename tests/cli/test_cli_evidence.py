@@ -137,7 +137,7 @@ def test_notes_say_when_it_was_taken_and_what_is_missing(tmp_path, capsys):
     assert main([*command("plan", str(tmp_path / "s.json")), "--allow-partial"]) == 0
     err = capsys.readouterr().err
     assert "note: the snapshot was taken at 2026-11-20T09:30:00Z\n" in err
-    assert "note: what the snapshot lacks concerns g\n" in err
+    assert "note: data missing from the snapshot affects g\n" in err
 
 
 # --- Machine rooms ---

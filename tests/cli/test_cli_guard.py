@@ -165,7 +165,7 @@ def test_of_a_running_cluster_it_looks_once_or_waits(live, capsys):
 
 
 def test_while_it_waits_the_notes_are_those_of_the_reading_that_answers(live, capsys):
-    note = "4 queues have other owners by report than are computed: g"
+    note = "4 queues have reported owners that differ from the computed owners: g"
     assert live(MOVING, MOVING, SETTLED)("--wait", "60s") == 0
     assert note not in capsys.readouterr().err
     assert live(MOVING)("--wait", "1ms") == 3

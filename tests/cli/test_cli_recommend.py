@@ -69,7 +69,7 @@ def test_queues_without_an_owner_are_not_called_even(run, tmp_path):
         tmp_path / "cluster.json", Snapshot((Topic("T", (TopicBroker("b", 4),)),), (group,))
     )
     out = run("-f", path)[1]
-    assert "4 queues have no owner: MACHINE_ROOM leaves them out." in out
+    assert "4 queues have no owner: MACHINE_ROOM gives these queues to no client." in out
     assert "more even" not in out
     assert json.loads(run("-f", path, "-o", "json")[1])[0]["unowned"] == 4
 
@@ -80,7 +80,8 @@ def test_lists_are_saved(run, file, tmp_path):
     assert (code, err.splitlines()[-2:]) == (
         0,
         [
-            "note: the lists for CONFIG leave out %RETRY%ring of ring: under CONFIG nobody consumes what is in no list",
+            "note: the lists for CONFIG leave out %RETRY%ring of ring: under CONFIG no client consumes a queue that is in "
+            "no list",
             f"note: lists for CONFIG saved: {path}",
         ],
     )

@@ -65,7 +65,7 @@ def test_from_a_snapshot_to_a_page(run, tmp_path):
     assert page.read_text(encoding="utf-8") == report(
         report_plans.with_tables(made, evidence=(), transitions=())
     )
-    assert "order-service" in html and "While clients hear of it" in html
+    assert "order-service" in html and "While clients are being notified" in html
     assert run("report", plan, "--out", page, "-f", source)[0] == 0
     assert page.read_text(encoding="utf-8") == report(made, check_snapshot(read(source)))
 

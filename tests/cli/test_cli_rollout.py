@@ -162,8 +162,8 @@ def test_gates(run, file):
     )
     assert code == 3
     assert "gate not kept: consumer group 'g': " in err
-    assert "moves per queue, at most 0.5 are allowed" in err
-    said = "3 queues without a reader at the worst moment of step 3 (batch 2 of 4: 1 client stops), at most 1 are allowed"
+    assert "moves per queue; the limit is 0.5" in err
+    said = "3 queues without a reader at the worst moment of step 3 (batch 2 of 4: 1 client stops); the limit is 1"
     assert said in err
     assert (
         run("restart", "-f", file, "-g", "g", "--max-moved-per-queue", 99, "--max-unowned", 3)[0]
@@ -242,7 +242,7 @@ def test_a_backlog_forbids_to_shrink(run, file):
     assert (code, column(out, "step")) == (3, [0, 1, 2])
     assert (
         err
-        == "refused: consumer group 'g' has 7 messages not consumed in 1 queue of topic 'T': a:3\n"
+        == "refused: consumer group 'g' has 7 unconsumed messages in 1 queue of topic 'T': a:3\n"
     )
 
 

@@ -189,7 +189,7 @@ def test_what_says_what_to_do_is_whole(width, files, capsys):
     for advice in [one["advice"] for one in json.loads(capsys.readouterr().out)]:
         seen = words_of(shown("recommend -f example:48-pods -g by-ring", files, width)[0].display)
         assert advice in seen.replace(" - ", " ")
-    refused = "'order-svc' has 1,952 messages not consumed in 5 queues of topic 'orders': broker-a:4, broker-a:5"
+    refused = "'order-svc' has 1,952 unconsumed messages in 5 queues of topic 'orders': broker-a:4, broker-a:5"
     has("rollout queues -f example:orders -g order-svc -t orders --set-queues 4", refused)
     has(
         "rollout subscription -f example:orders -t payments",

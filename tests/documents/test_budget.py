@@ -111,7 +111,7 @@ def test_columns_of_a_plan_are_checked_one_by_one(column, value, tmp_path):
     document = {**PLAN, "tables": {**PLAN["tables"], "queues": queues}}
     with pytest.raises(
         PlanError,
-        match=rf"tables.queues.{column} |columns of tables.queues must have as many rows each",
+        match=rf"tables.queues.{column} |columns of tables.queues must have equal numbers of rows",
     ):
         load_plan(given(tmp_path, "p.json", json.dumps(document).encode()))
 

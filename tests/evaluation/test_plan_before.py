@@ -281,8 +281,8 @@ def test_gates_know_what_moves_from_nobody():
     )
     assert Gates(max_moved_share=1.0).broken(plan) == ()
     assert [str(one) for one in Gates(max_moved_share=0.62).broken(plan)] == [
-        "scenario cure: group empty: 100.0 % of the queues change owner, at most 62 % may",
-        "scenario cure: group near: 62.5 % of the queues change owner, at most 62 % may",
+        "scenario cure: group empty: 100.0 % of the queues change owner; the limit is 62 %",
+        "scenario cure: group near: 62.5 % of the queues change owner; the limit is 62 %",
     ]
     assert Gates(fail_if_worse=True).broken(plan) == ()
     worse = plan_snapshot(cluster(), [{"name": "ten", "changes": [{"scale_clients": {"to": 14}}]}])

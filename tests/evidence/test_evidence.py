@@ -88,7 +88,7 @@ def test_what_all_clients_report_refutes_what_is_written_down():
     stated = decided_of(written)
     assert list(notes_on(stated, evidence_of(stated.snapshot))) == [
         "strategy AVG_BY_CIRCLE, reported, owners not known: g",
-        "the clients of g report AVG_BY_CIRCLE, which is taken; the snapshot says CONSISTENT_HASH",
+        "the clients of g report AVG_BY_CIRCLE, which is used; the snapshot states CONSISTENT_HASH",
     ]
     owners = owning("CONSISTENT_HASH", *IDS, virtual_nodes=160)
     contradicted = [replace(client, strategy="AVG_BY_CIRCLE") for client in owners]
@@ -106,14 +106,14 @@ BOTH = [Client("c1", language="GO"), Client("c2", language="JAVA")]
         ([Client("c1", strategy="AVG"), Client("c2")], {}, "only 1 of 2 clients reports a strategy"),
         ([Client("c1", strategy="CONSISTENT_HASH")], {}, "do not report their virtual nodes"),
         ([Client("c1", strategy="MACHINE_ROOM_NEARBY")], {}, "inside MACHINE_ROOM_NEARBY is not known"),
-        ([Client("c1", strategy="AVG_BY_CIRCLE"), Client("c2")], {"strategy": "AVG"}, "says AVG, 1 client reports"),
-        ([Client("c1", strategy="AVG_BY_CIRCLE")], {"strategy": "AVG", "server_assignment": "PULL"}, "says AVG, 1 client"),
+        ([Client("c1", strategy="AVG_BY_CIRCLE"), Client("c2")], {"strategy": "AVG"}, "states AVG, 1 client reports"),
+        ([Client("c1", strategy="AVG_BY_CIRCLE")], {"strategy": "AVG", "server_assignment": "PULL"}, "states AVG, 1 client"),
         ([Client("c1", virtual_nodes=160)], {"strategy": "CONSISTENT_HASH"}, "with 10 virtual nodes, 1 client 160"),
         ([Client("c1", virtual_nodes=1), Client("c2", virtual_nodes=2)], {"strategy": "CONSISTENT_HASH"}, "1 client 1, 1"),
-        (BOTH, {"strategy": "CONSISTENT_HASH"}, "another ring than Java's"),
+        (BOTH, {"strategy": "CONSISTENT_HASH"}, "ring differs from Java's"),
         (BOTH, {"strategy": "MACHINE_ROOM_NEARBY-AVG"}, "Go's AllocateByMachineNearby computes AVG"),
         ([Client("c1"), Client("c2", language="CPP")], {"strategy": "AVG_BY_CIRCLE"}, "the C++ client has no AVG_BY_CIRCLE"),
-        ([Client("c1", language="CPP")], {"strategy": "AVG_BY_CIRCLE"}, "it divides by AVG alone"),
+        ([Client("c1", language="CPP")], {"strategy": "AVG_BY_CIRCLE"}, "it has only AVG"),
         ([Client("c1", language="GO")], {"strategy": "POP"}, "client-go has no POP"),
     ],
 )  # fmt: skip
@@ -227,7 +227,7 @@ def test_several_strategies_that_explain_all_are_a_doubt():
     four = owning("AVG", *IDS[:4], topic=Topic("T", (TopicBroker("a", 4),)))
     group = known(cluster(*four, topic=Topic("T", (TopicBroker("a", 4),))))
     assert summary(group) == ("AVG", None, "assumed", 1.0, True)
-    assert group.strategy_doubt == "AVG and AVG_BY_CIRCLE explain its 4 known owners alike"
+    assert group.strategy_doubt == "AVG and AVG_BY_CIRCLE explain its 4 known owners equally well"
 
 
 def test_what_is_said_is_confirmed_by_owners_that_others_explain_too():
@@ -359,7 +359,7 @@ def test_what_is_computed_without_a_doubt_is_what_the_clients_own(real, n_client
     elif sum(counts):
         assert (
             group.strategy_explains < 1
-            or "alike" in group.strategy_doubt
+            or "equally well" in group.strategy_doubt
             or "chance" in group.strategy_doubt
         )
 
@@ -522,7 +522,7 @@ def test_every_verb_ends_with_1_on_a_doubt_unless_it_is_settled(verb, kind, tmp_
     is_answered = verb == "explain" or (kind == "mixed" and verb in BY_CLIENT)
     assert app.run(command) == (0 if is_answered else 1)
     said = " ".join("".join(capsys.readouterr()).split())
-    why = "divide by different strategies" if kind == "mixed" else "in doubt"
+    why = "use different strategies" if kind == "mixed" else "in doubt"
     assert why in said or "nothing shows which strategy its clients use" in said
     assert app.run([*command, "--require", "any"]) == 0
     assert app.run([*command, "--strategy", "AVG"]) == 0
@@ -537,7 +537,7 @@ def test_a_doubt_in_one_group_leaves_the_others_planned(tmp_path, capsys):
     assert app.run(["plan", "-f", str(path), "--remove-client", "c1", "-o", "json"]) == 1
     out, err = capsys.readouterr()
     assert {row["consumer_group"] for row in json.loads(out)} == {"sure"}
-    assert "default); --strategy states one, --require any accepts what is there\n" in err
+    assert "default); --strategy states the strategy, --require any accepts any evidence\n" in err
     assert app.run(["plan", "-f", str(path), "--remove-client", "c1", "-g", "sure"]) == 0
 
 
@@ -572,7 +572,7 @@ def test_an_empty_group_is_planned_only_by_a_strategy_that_is_known(tmp_path):
 def test_the_audit_notes_a_guess_and_nothing_else_of_it():
     found = check_snapshot(cluster(*map(Client, IDS)))
     assert [(one.rule, one.severity) for one in found] == [("strategy-assumed", "note")]
-    assert "rest on a guess, AVG: nothing shows" in found[0].message
+    assert "with an assumed strategy, AVG: nothing shows" in found[0].message
     assert check_snapshot(cluster(*map(Client, IDS), strategy="AVG")) == ()
     assert "strategy-assumed" not in {
         one.rule for one in check_snapshot(cluster(*owning("AVG", *IDS), strategy="AVG_BY_CIRCLE"))
@@ -594,7 +594,8 @@ def test_a_fit_that_may_be_chance_is_a_doubt():
     group = known(cluster(*clients, topic=small))
     assert (group.strategy_source, group.strategy_explains) == ("assumed", 1.0)
     assert (
-        "alike" in group.strategy_doubt or "too few to tell it from chance" in group.strategy_doubt
+        "equally well" in group.strategy_doubt
+        or "too few to distinguish it from chance" in group.strategy_doubt
     )
     nine, ten = (
         Topic("T", (TopicBroker("a", n),)) for n in (10, 11)
@@ -606,7 +607,7 @@ def test_a_fit_that_may_be_chance_is_a_doubt():
     assert [one.strategy_source for one in found] == ["assumed", "fitted"]
     assert (
         found[0].strategy_doubt
-        == "AVG_BY_CIRCLE explains its 10 known owners, which are too few to tell it from chance"
+        == "AVG_BY_CIRCLE explains its 10 known owners, which are too few to distinguish it from chance"
     )
 
 
@@ -633,5 +634,6 @@ def test_rings_that_come_to_the_same_are_a_doubt_however_many_queues_there_are()
         1.0,
     )
     assert group.strategy_doubt == (
-        "CONSISTENT_HASH with 128 virtual nodes and CONSISTENT_HASH with 160 virtual nodes explain its 32 known owners alike"
+        "CONSISTENT_HASH with 128 virtual nodes and CONSISTENT_HASH with 160 virtual nodes explain its 32 known owners "
+        "equally well"
     )

@@ -255,7 +255,7 @@ def test_rooms_that_one_room_explains_as_well_are_in_doubt():
     [group] = doubtful(with_strategies(Snapshot((TOPIC,), (nearby((*THREE, "az2-w@4")),))))
     assert group.strategy_doubt == (
         "MACHINE_ROOM_NEARBY-AVG with the rooms az1, az2 and MACHINE_ROOM_NEARBY-AVG with the rooms all explain its 16 known "
-        "owners alike; --rooms states them"
+        "owners equally well; --rooms states them"
     )
     assert group.strategy_explains == 1.0
 
@@ -267,7 +267,7 @@ def test_what_no_name_tells_is_in_doubt():
     )
     [found] = doubtful(with_strategies(Snapshot((TOPIC,), (group,))))
     assert found.strategy_doubt.startswith(
-        "no machine rooms that names of brokers and clients may stand for explain its 16"
+        "no machine rooms that broker and client names suggest explain its 16"
     )
     assert found.strategy_explains is None
 
@@ -296,7 +296,8 @@ def test_two_groups_that_put_one_broker_into_different_rooms():
     first, second = with_strategies(Snapshot((TOPIC,), (one, all_in_one))).groups
     assert first.strategy_doubt is None
     assert second.strategy_doubt == (
-        "its owners put broker az1-broker-a of topic T into machine room all, those of g into az1; --rooms states them"
+        "its owners put broker az1-broker-a of topic T into machine room all, and the owners of g put it into az1; --rooms "
+        "states them"
     )
 
 
@@ -397,7 +398,9 @@ def test_rooms_in_doubt_are_taken_only_if_they_are_accepted():
         ),
     )
     guessed, accepted = with_strategies(cluster), with_strategies(cluster, assume=True)
-    assert "too few to tell its machine rooms from chance" in guessed.groups[0].strategy_doubt
+    assert (
+        "too few to distinguish its machine rooms from chance" in guessed.groups[0].strategy_doubt
+    )
     assert (
         guessed.topics == cluster.topics and guessed.groups[0].clients == cluster.groups[0].clients
     )

@@ -230,8 +230,8 @@ def test_side_by_side(run, tmp_path):
         "AVG_BY_CIRCLE          18     6    8    8  1.00     0        0    16.0     16\n"
         "CONSISTENT_HASH:10     20     6    7    9  1.12     0        0     8.0      9\n"
         "MACHINE_ROOM:hz        24     6    0    0  0.00     3       24     0.0      0\n\n"
-        "even: the least that would move if loads differed by one at most. leaves, worst: what moves if one\n"
-        "  client leaves, on the mean over all clients, and at worst.\n"
+        "even: the fewest moves to loads that differ by at most 1. leaves, worst: queues that move if a\n"
+        "  client leaves, the mean over all clients and the maximum.\n"
     )
 
 
@@ -260,11 +260,11 @@ def test_what_is_left_out_is_told(capsys, tmp_path):
     assert main(["compare", "-f", path, "--to-strategy", "AVG"]) == 0
     out, err = capsys.readouterr()
     assert "Group g  4 queues  1 client\n" in out
-    assert "note: left out: all: its clients all take every queue (BROADCASTING)\n" in err
+    assert "note: left out: all: all its clients read every queue (BROADCASTING)\n" in err
     assert "note: cannot be assigned: none topic T: cidAll is null or cidAll empty\n" in err
     assert main(["compare", "-f", path, "-g", "all"]) == 1
     assert (
-        "no group can be planned: left out: all: its clients all take every queue"
+        "no group can be planned: left out: all: all its clients read every queue"
         in capsys.readouterr().err
     )
 

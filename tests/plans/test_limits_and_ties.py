@@ -46,7 +46,7 @@ def test_what_is_open_keeps_a_bound_that_it_reaches(n_queues, n_clients, informe
         assert Gates(**{bound: figure}, informed_by=informed_by).broken(plan) == ()
         if figure:
             [said] = Gates(**{bound: figure - 1}, informed_by=informed_by).broken(plan)
-            assert f"at most {figure - 1} are allowed" in said.text
+            assert f"the limit is {figure - 1}" in said.text
     for of in ("worst", "p99"):
         seconds = row[f"unowned_seconds_{of}"]
         assert (

@@ -199,13 +199,13 @@ def test_clients_whose_language_has_no_such_strategy_are_named():
     assert warning.startswith(
         "g: 2 clients are client-go, and client-go has no CONSISTENT_HASH_BOUNDED/1: it has AVG, "
     )
-    assert warning.endswith("; Java's rule is planned instead")
+    assert warning.endswith("; Java's strategy is planned instead")
     assert said(snapshot_of("JAVA", "CPP"), "AVG_BY_CIRCLE") == [
-        "g: 1 client is the C++ client, and the C++ client has no AVG_BY_CIRCLE: it divides by AVG alone, which is planned"
+        "g: 1 client is the C++ client, and the C++ client has no AVG_BY_CIRCLE: it has only AVG, which is planned"
     ]
     assert said(snapshot_of("GO", "RUST", None), "CONSISTENT_HASH") == [
-        "g: 1 client is of the language RUST, whose rules are not known; Java's rule is planned instead",
-        "g: 1 client is of a language that is not known; Java's rule is planned instead",
+        "g: 1 client is of the language RUST, whose strategies are not known; Java's strategy is planned instead",
+        "g: 1 client is of an unknown language; Java's strategy is planned instead",
     ]
 
 

@@ -221,24 +221,24 @@ def test_gates_on_what_is_open():
     assert [
         one.text for one in Gates(max_unowned=1, max_double=1, informed_by="timer").broken(plan)
     ] == [
-        "2 queues without an owner at the worst moment until all clients follow, at most 1 are allowed",
-        "2 queues with several owners at the worst moment until all clients follow, at most 1 are allowed",
+        "2 queues without an owner at the worst moment until all clients follow; the limit is 1",
+        "2 queues with several owners at the worst moment until all clients follow; the limit is 1",
     ]
     assert [
         one.text for one in Gates(max_unowned_seconds="19.5", informed_by="timer").broken(plan)
-    ] == ["a queue has no owner for up to 20.000 s (worst), at most 19.5 s are allowed"]
+    ] == ["a queue has no owner for up to 20.000 s (worst); the limit is 19.5 s"]
     assert Gates(max_unowned_seconds="1").broken(plan) == ()  # by the broker's notice
     switched = plan_snapshot(
         two_of_four(), [{"name": "s", "changes": [{"set_strategy": {"strategy": "AVG_BY_CIRCLE"}}]}]
     )
     assert [one.text for one in Gates(max_unowned_seconds="99@p99").broken(switched)] == [
-        "no timer says when clients follow, at most 99 s are allowed"
+        "no timer says when clients follow; the limit is 99 s"
     ]
     nobody = plan_snapshot(
         two_of_four(), [{"name": "n", "changes": [{"remove_clients": {"pattern": "*"}}]}]
     )
     assert [one.text for one in Gates(max_unowned_seconds="99").broken(nobody)] == [
-        "6 queues have no owner when all clients have followed, at most 99 s are allowed"
+        "6 queues have no owner when all clients have followed; the limit is 99 s"
     ]
 
 

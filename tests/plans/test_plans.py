@@ -183,8 +183,8 @@ def test_what_cannot_be_planned_is_told():
     topics = (*snapshot.topics, Topic("V", (TopicBroker("b", 4, perm=2),)))
     plan = plan_snapshot(Snapshot(topics, (group, *others)), GONE)
     assert plan.warnings == (
-        "left out: ring: its strategy cannot be computed: brokers do not know CONSISTENT_HASH; they divide by AVG and "
-        "AVG_BY_CIRCLE alone; state another one in the snapshot, or with --strategy where clients divide",
+        "left out: ring: its strategy cannot be computed: brokers do not support CONSISTENT_HASH, only AVG and "
+        "AVG_BY_CIRCLE; state another strategy in the snapshot, or with --strategy if clients divide the queues",
         "left out: subscriptions to topics without a readable route: lost to U, lost to V",
     )
     codes = {row["consumer_group"]: row["err_code"] for row in rows(plan.units)}
@@ -205,7 +205,7 @@ def test_what_cannot_be_planned_is_told():
 
 def test_many_names_are_cut_short():
     groups = tuple(Group(f"g{i}", message_model="BROADCASTING", strategy="AVG") for i in range(5))
-    with pytest.raises(UnansweredError, match="left out: g0, g1, g2 and 2 more: its clients all"):
+    with pytest.raises(UnansweredError, match="left out: g0, g1, g2 and 2 more: all its clients"):
         compare(Snapshot((), groups), ["AVG"])
 
 
@@ -309,20 +309,20 @@ def test_patterns_choose_and_must_match():
     [
         (
             {"remove_clients": {"ids": ["c1", "d2"]}},
-            "no client of the groups planned matches 'd2'; near it is 'c2'",
+            "no client of the planned groups matches 'd2'; near it is 'c2'",
         ),
-        ({"remove_clients": {"pattern": "d*"}}, "no client of the groups planned matches 'd*'"),
+        ({"remove_clients": {"pattern": "d*"}}, "no client of the planned groups matches 'd*'"),
         (
             {"remove_broker": {"brokers": "bb"}},
-            "no broker of the groups planned matches 'bb'; near it is 'b'",
+            "no broker of the planned groups matches 'bb'; near it is 'b'",
         ),
         (
             {"set_queues": {"read_queue_nums": 2, "topics": "U"}},
-            "no topic of the groups planned matches 'U'",
+            "no topic of the planned groups matches 'U'",
         ),
         (
             {"lose_machine_room": {"machine_room": "hz"}},
-            "no machine room of the groups planned matches 'hz'",
+            "no machine room of the planned groups matches 'hz'",
         ),
     ],
 )
@@ -388,15 +388,15 @@ def test_ten_thousand_groups_as_plan_batch_says():
     ("gates", "said"),
     [
         (Gates(max_moved=8), []),
-        (Gates(max_moved=7), ["8 queues change owner, at most 7 may"]),
+        (Gates(max_moved=7), ["8 queues change owner; the limit is 7"]),
         (Gates(max_moved_share=0.334), []),
-        (Gates(max_moved_share=0.2), ["33.3 % of the queues change owner, at most 20 % may"]),
+        (Gates(max_moved_share=0.2), ["33.3 % of the queues change owner; the limit is 20 %"]),
         (Gates(max_skew=1), []),
-        (Gates(max_skew=0.9), ["the skew is 1.00, at most 0.9 is allowed"]),
+        (Gates(max_skew=0.9), ["the skew is 1.00; the limit is 0.9"]),
         (Gates(fail_if_worse=True), ["max_load grows from 6 to 8"]),
         (
             Gates(max_moved=1, max_skew=0.5),
-            ["8 queues change owner, at most 1 may", "the skew is 1.00, at most 0.5 is allowed"],
+            ["8 queues change owner; the limit is 1", "the skew is 1.00; the limit is 0.5"],
         ),
     ],
 )
@@ -427,7 +427,7 @@ def test_what_cannot_be_assigned_any_more_is_worse():
     ]
     plan = plan_snapshot(snapshot, near)
     assert [one.text for one in Gates(fail_if_worse=True).broken(plan)] == [
-        "1 of its 1 topics cannot be assigned any more"
+        "1 of its 1 topics can no longer be assigned"
     ]
     assert pc.unique(plan.clients["scenario"]).to_pylist() == ["current"]
 

@@ -120,7 +120,7 @@ def test_what_some_clients_do_not_report_is_computed():
     assert before(plan) == {0: ["c1"], 1: ["c1"], 2: ["c2"], 3: ["c2"]}
     assert differs(plan) == [1]
     assert plan.warnings == (
-        "g: not all of its clients report what they own (c2): owners are computed",
+        "g: not all of its clients report their queues (c2): owners are computed",
     )
 
 

@@ -131,13 +131,13 @@ def test_every_queue_ends_with_the_owner_that_it_had(change, now):
             "client x has joined g; client y has joined g",
         ),
         (with_clients(FOUR, "g", "c1", "c2", "x", "y"), "client c3 has left g"),
-        (of_topic(("a", 3), ("b", 5)), "topic T has 5 read queues on b, planned are 2"),
+        (of_topic(("a", 3), ("b", 5)), "topic T has 5 read queues on b, and 2 are planned"),
         (replace(CLUSTER, groups=CLUSTER.groups[:1]), "no consumer group matches 'h'"),
-        (of_strategy("AVG_BY_CIRCLE"), "g divides by AVG_BY_CIRCLE, planned is AVG"),
+        (of_strategy("AVG_BY_CIRCLE"), "g uses AVG_BY_CIRCLE, and AVG is planned"),
     ],
 )
 def test_a_cluster_that_has_moved_since_is_refused(now, said):
-    with pytest.raises(UndoError, match="the cluster has moved since") as error:
+    with pytest.raises(UndoError, match="the cluster has changed since") as error:
         undo_plan(plan_snapshot(CLUSTER, [SCALE]), now)
     assert said in str(error.value)
 
@@ -147,7 +147,7 @@ def test_of_several_scenarios_one_is_named():
         CLUSTER, [SCALE, {"name": "none", "changes": [{"remove_clients": {"ids": "nobody"}}]}]
     )
     with pytest.raises(
-        ValueError, match=r"the plan has 2 scenarios; name the one that was applied: four, none"
+        ValueError, match=r"the plan has 2 scenarios; name the applied scenario: four, none"
     ):
         undo_plan(plan, CLUSTER)
     with pytest.raises(ValueError, match=r"no scenario 'fourr'; it has four, none; did you mean"):
@@ -160,12 +160,12 @@ def test_what_no_change_brings_back_is_said():
     cluster, _, _ = PLANS["mixed"]
     plan = plan_snapshot(cluster, [{"name": "s", "changes": [{"remove_clients": {"ids": "c2"}}]}])
     assert [one["reason"].partition(",")[0] for one in plan.undo["s"]] == [
-        "its clients divide otherwise than one another"
+        "its clients have different views"
     ]
     left = tuple(one for one in cluster.groups[0].clients if one.client_id != "c2")
     now = replace(cluster, groups=(replace(cluster.groups[0], clients=left),))
     with pytest.raises(
-        UndoError, match=r"no way back can be planned for g: its clients divide otherwise"
+        UndoError, match=r"no way back can be planned for g: its clients have different views"
     ):
         undo_plan(plan, now)
 

@@ -40,7 +40,7 @@ def test_one_group_says_what_is_not_known():
     assert "idle not known → 2 unowned not known → 0" in said
     assert said.endswith(
         "unowned not known → 0, idle not known → 2; "
-        "what gets worse is not known, for the present is not."
+        "it is not known what gets worse, because the present state is not known."
     )
     assert "2 clients own no queue" in said
 
@@ -54,8 +54,8 @@ def test_of_several_groups_the_known_ones_are_compared():
     said = text(plan)
     assert said.count("not known → 1.40") == 2
     assert said.endswith(
-        "2 of 4 groups get worse (idle 2, skew 2); what gets worse of 2 groups is not known, "
-        "for the present is not."
+        "2 of 4 groups get worse (idle 2, skew 2); it is not known what gets worse of 2 groups, because the present state "
+        "is not known."
     )
     assert (summaries(plan)[0].idle_before, summaries(plan)[0].idle) == (None, 8)
 
@@ -66,7 +66,10 @@ def test_a_gate_does_not_hold_against_a_present_that_is_not_known():
         (violation.consumer_group, violation.text)
         for violation in Gates(fail_if_worse=True).broken(plan)
     }
-    assert ("h", "whether it gets worse is not known, for the present is not known") in broken
+    assert (
+        "h",
+        "it is not known whether the group gets worse, because its present state is not known",
+    ) in broken
     assert {("g", "idle grows from 0 to 2"), ("i", "idle grows from 0 to 2")} < broken
     assert len([name for name, _ in broken if name == "h"]) == 1
     same = [{"name": "same", "changes": [{"scale_clients": {"to": 3}}]}]
@@ -77,7 +80,7 @@ def test_a_gate_does_not_hold_against_a_present_that_is_not_known():
 
 def test_the_page_says_what_is_not_known():
     page = report(planned(2, "h"), gates=Gates(fail_if_worse=True))
-    assert "whether it gets worse is not known" in page
+    assert "it is not known whether the group gets worse" in page
     assert "not known → 4" in page and "not known → 0–1" in page
     assert "idle clients" not in page.partition("Origin")[0].split("warn")[-1]
 

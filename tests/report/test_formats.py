@@ -158,7 +158,7 @@ def test_parquet_goes_to_files_and_pipes_but_to_no_terminal(tmp_path):
         written(TABLE, "parquet")
     with (
         terminal() as (_, file),
-        pytest.raises(ValueError, match="not for a terminal: give a file"),
+        pytest.raises(ValueError, match="cannot be written to a terminal: give a file"),
     ):
         write_table(TABLE, "parquet", file)
 

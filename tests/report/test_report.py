@@ -259,7 +259,7 @@ def test_the_summary_says_what_every_scenario_comes_to():
         and plan.input_digest in said
         and f"rmqalloc {plan.tool_version}" in said
     )
-    assert "The plan leaves nothing out." in said and not plan.warnings
+    assert "All groups are included." in said and not plan.warnings
     assert "✗ 3 bounds are not kept (max_moved_share 0.2)" in said
     assert (
         "✓ Every group keeps the bounds (max_moved 100)."
@@ -287,7 +287,7 @@ def test_a_page_of_a_saved_plan_is_that_of_the_plan(tmp_path):
 
 def test_many_groups_are_folded_the_worst_first():
     parsed = Page(large_page())
-    assert "(!) and stand first" in parsed.said()
+    assert "(!) and are listed first" in parsed.said()
     assert [
         *map(
             "tr".__eq__,
@@ -295,7 +295,7 @@ def test_many_groups_are_folded_the_worst_first():
         )
     ].count(True) == 121
     assert parsed.said().count("Owners") == 12
-    assert "Pictures of 109 more groups are left out." in parsed.said()
+    assert "Charts of 109 more groups are left out." in parsed.said()
     assert len(large_page()) < 1_000_000
 
 
@@ -304,7 +304,7 @@ def test_many_clients_and_topics_are_folded_in_pictures():
     texts = Counter(text for tag, text in parsed.texts if tag == "text")
     assert texts["others (50 clients)"] == 2, "owners and evenness have the same rows"
     assert any(text.startswith("others (4 topics)") for tag, text in parsed.texts if tag == "bdi")
-    assert "50 of 90 clients; all are in the saved plan" in parsed.said()
+    assert "50 of 90 clients; all rows are in the saved plan" in parsed.said()
 
 
 def test_what_could_not_be_planned_says_why():
@@ -316,7 +316,7 @@ def test_what_could_not_be_planned_says_why():
         Snapshot((topic,), (Group("g", ("t",), strategy="AVG"),)),
         [{"name": "s", "changes": [{"scale_clients": {"to": 0}}]}],
     )
-    assert "It has no clients" in Page(report(empty)).said()
+    assert "The group has no clients" in Page(report(empty)).said()
     assert (
         "There is no scenario"
         in Page(

@@ -63,7 +63,7 @@ def said(rows):
         ({"age_seconds": 9000.0}, "snapshot of 2026-11-22T12:00:00Z, 2 h old."),
         (
             {"fetched_at": None, "strategy": None},
-            "Strategy not known; the snapshot does not say when it was taken.",
+            "Strategy not known; the snapshot does not state its time.",
         ),
     ],
 )
@@ -161,7 +161,7 @@ def test_the_evidence_of_a_snapshot_is_said_as_it_is():
     cluster = with_strategies(Snapshot((TOPIC,), groups, lacks))
     rows = evidence_of(cluster, ["given", "assumed", "mixed"], {"given": 2}).groups.to_pylist()
     texts = {one["consumer_group"]: group_evidence(one) for one in rows}
-    untold = "the snapshot does not say when it was taken."
+    untold = "the snapshot does not state its time."
     assert texts == {
         "given": "Strategy AVG, stated; 1 request was not answered; 2 queues have other owners than computed; "
         + untold,

@@ -182,9 +182,9 @@ def test_a_timeline_is_read_out_with_its_worst_moments(browser, pages):
         for one in nodes
         if one.get("name")
     }
-    said = told["Queues without an owner and with several, step by step"]
+    said = told["Unowned and double-owned queues, step by step"]
     assert (
-        "Worst moment: while clients hear of it" in said
+        "Worst moment: while clients are being notified" in said
         and "for 40 s at most, 21.5 s in 99 of 100 cases." in said
     )
 

@@ -89,9 +89,7 @@ def test_lines_are_at_the_number_to_expect(found):
     heights = [54 + PANEL - float(y) for _, y in LINE.findall(drawn)]
     wanted = [PANEL * one.expected / most for one in found if one.expected]
     np.testing.assert_allclose(heights, wanted, atol=0.006)
-    assert ("lines: the number to expect" in drawn) == any(
-        one.expected is not None for one in found
-    )
+    assert ("lines: the expected number" in drawn) == any(one.expected is not None for one in found)
 
 
 def test_an_upper_bound_is_told_from_what_is_attained():
@@ -123,19 +121,26 @@ def test_a_scenario_says_before_worst_and_after_also_as_a_table():
     page = Page(report(plan))
     said = page.said()
     assert (
-        "Worst moment: while clients hear of it, 12 of 42 queues without an owner, for 40 s at most"
+        "Worst moment: while clients are being notified, 12 of 42 queues without an owner, for 40 s at most"
         in said
     )
-    assert "Worst moment: while clients hear of it, ≤ 11 of 42 queues without an owner" in said
+    assert (
+        "Worst moment: while clients are being notified, ≤ 11 of 42 queues without an owner" in said
+    )
     table = said[
-        said.index("Most queues at one moment, while clients hear of the change and else") :
+        said.index(
+            "Most queues at one moment, before, during and after the notification of clients"
+        ) :
     ]
     rows = re.sub(r"\s+", " ", table[: table.index("Owners")])
     assert (
         "before the change00–––" in rows
-        and "while clients hear of it1234.254.254021.54021.5" in rows
+        and "while clients are being notified1234.254.254021.54021.5" in rows
     )
-    assert "While clients hear of it" not in Page(report(report_plans.with_tables(plan))).said()
+    assert (
+        "While clients are being notified"
+        not in Page(report(report_plans.with_tables(plan))).said()
+    )
 
 
 def test_what_a_scenario_leaves_open_is_drawn_for_the_groups_with_something_open():
@@ -143,6 +148,6 @@ def test_what_a_scenario_leaves_open_is_drawn_for_the_groups_with_something_open
     rows = plan.transitions().to_pylist()
     is_open = [one for one in rows if one["unowned"] or one["double_owned"]]
     assert 0 < len(is_open) < len(rows)
-    assert Page(report(plan)).said().count("While clients hear of it") == len(is_open)
+    assert Page(report(plan)).said().count("While clients are being notified") == len(is_open)
     calm = report_plans.with_tables(plan, transitions=[one for one in rows if one not in is_open])
     assert "hear of it" not in Page(report(calm)).said()

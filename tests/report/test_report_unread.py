@@ -40,8 +40,8 @@ def test_one_line_says_that_everything_is_read():
 
 def test_without_an_audit_nothing_is_said():
     cluster = snapshot(group("c1"))
-    assert "Messages nobody reads" not in report(plan_snapshot(cluster, []))
-    assert "Messages nobody reads" not in report(
+    assert "Unread messages" not in report(plan_snapshot(cluster, []))
+    assert "Unread messages" not in report(
         plan_snapshot(cluster, []), list(check_snapshot(cluster))
     )
     assert unread_section(Findings()) == unread_section(()) == ""

@@ -22,7 +22,7 @@ from rmqalloc.snapshot.snapshot import Client, Group, Snapshot, Topic, TopicBrok
 
 CAPTION = re.compile(
     r"([\d,]+) queues? of ([\d,]+) from old to new owner"
-    r"(?:, ([\d,]+) new)?(?:, ([\d,]+) removed)?(?:, ([\d,]+) without an owner after)?; kept"
+    r"(?:, ([\d,]+) new)?(?:, ([\d,]+) removed)?(?:, ([\d,]+) without an owner after)?; queues that keep"
 )
 
 
@@ -114,7 +114,7 @@ def test_no_praise_stands_above_findings_or_idle_clients():
     )
     assert "No warnings" not in said
     assert "good" not in classes
-    assert "The plan leaves nothing out." in said
+    assert "All groups are included." in said
     counts = Counter(one.severity for one in report_plans.everyday_findings())
     n = len(report_plans.everyday_findings())
     assert f"✗ {n} findings of the audit: {counts['error']} error" in said
@@ -142,7 +142,7 @@ def test_the_page_says_when_the_snapshot_was_taken(packed, tmp_path):
     unknown = planned(replace(snapshot, fetched_at=None))
     save_plan(unknown, tmp_path / packed)
     assert load_plan(tmp_path / packed).snapshot_time is None
-    assert "does not say when it was taken" in Page(report(unknown)).said()
+    assert "does not state its time" in Page(report(unknown)).said()
     hostile = planned(replace(snapshot, fetched_at="<script>\x1b[2J"))
     assert "Snapshot of &lt;script&gt;\\x1b[2J" in report(hostile)
 

@@ -74,7 +74,7 @@ def test_a_gate_says_as_many_digits_as_tell_the_skew_from_its_bound():
     plan = plan_snapshot(uneven(), [{"name": "s", "changes": [{"scale_clients": {"to": 3}}]}])
     for bound, said in ((1.2, "1.50"), (1.499, "1.500"), (1.4999, "1.5000")):
         [first, *_] = Gates(max_skew=bound).broken(plan)
-        assert first.text == f"the skew is {said}, at most {bound:g} is allowed"
+        assert first.text == f"the skew is {said}; the limit is {bound:g}"
     assert Gates(max_skew=1.5).broken(plan) == ()
 
 

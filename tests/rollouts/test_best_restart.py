@@ -150,13 +150,13 @@ def test_a_large_group_is_not_tried_in_small_batches_and_this_is_said(monkeypatc
     made = best_restart(snapshot)
     assert {way["batch"] for way in made.ways.to_pylist()} == {12, 6, 4}
     assert made.warnings == (
-        "consumer group 'g': batches of less than 4 clients were not tried: they take too many steps",
+        "consumer group 'g': batches of fewer than 4 clients were not tried: they need too many steps",
     )
     monkeypatch.setattr(_best_restart, "SEARCHED_CELLS", cells * (1 + 2 + 3) - 1)
     assert {way["batch"] for way in best_restart(snapshot).ways.to_pylist()} == {12, 6}
     monkeypatch.setattr(_best_restart, "SEARCHED_CELLS", 0)
     assert {way["batch"] for way in best_restart(snapshot).ways.to_pylist()} == {12}
-    assert "less than 12 clients" in best_restart(snapshot).warnings[0]
+    assert "fewer than 12 clients" in best_restart(snapshot).warnings[0]
 
 
 def test_a_group_that_is_too_large_for_any_way_is_skipped(monkeypatch):
@@ -187,7 +187,7 @@ def test_many_groups_are_listed_with_their_best_ways():
 @pytest.mark.parametrize(
     ("asked", "said"),
     [
-        ({"max_batch": 0}, "at least 1 client goes at once, got 0"),
+        ({"max_batch": 0}, "the largest batch must be at least 1 client, got 0"),
         ({"surge": True, "ids": "stable"}, "surge needs new ids"),
         ({"ids": "any"}, "ids must be one of suffix, stable, address, got 'any'"),
         ({"max_unowned_seconds": "soon"}, "must be a number of seconds"),

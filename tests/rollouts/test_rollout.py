@@ -421,7 +421,7 @@ def test_queues_with_a_backlog_in_any_group_are_not_dropped():
     snapshot = shrinking(*lags_of(7), subscriptions=())
     rollout = resize_queues(snapshot, "T", 2, groups=["g0"], assume_drained=True)
     assert rollout.refusals == (
-        "consumer group 'behind' has 28 messages not consumed in 4 queues of topic 'T': a:2, a:3, b:2, b:3",
+        "consumer group 'behind' has 28 unconsumed messages in 4 queues of topic 'T': a:2, a:3, b:2, b:3",
     )
     assert (
         resize_queues(snapshot, "T", 3, assume_drained=True)
@@ -463,11 +463,13 @@ def test_backlog_in_queues_that_stay_does_not_matter():
         ),
         pytest.param(
             lambda s: restart(s, batch=0),
-            "a batch is a number of clients from 1 on, or 1% to 100%, got 0",
+            "a batch must be a number of clients from 1, or 1% to 100%, got 0",
             id="batch=0",
         ),
         pytest.param(
-            lambda s: restart(s, batch="101%"), "a batch is a number of clients", id="batch=101%"
+            lambda s: restart(s, batch="101%"),
+            "a batch must be a number of clients",
+            id="batch=101%",
         ),
         pytest.param(
             lambda s: restart(s, surge=True, ids="stable"),
@@ -511,12 +513,12 @@ def test_backlog_in_queues_that_stay_does_not_matter():
         ),
         pytest.param(
             lambda s: resize_queues(s, "T", 4),
-            "nothing would change: a has 4, b has 4, and 4 are asked for",
+            "nothing would change: a has 4, b has 4, and 4 are requested",
             id="queues that are there",
         ),
         pytest.param(
             lambda s: resize_queues(s, "T", 0),
-            "a broker needs 1 queue at least, got 0",
+            "a broker needs at least 1 queue, got 0",
             id="no queue",
         ),
         pytest.param(
@@ -548,7 +550,7 @@ def test_growing_some_brokers_and_shrinking_others_is_two_rollouts():
     )
     with pytest.raises(
         ValueError,
-        match="some brokers would grow and others shrink; do one after the other: a has 2, b has 8",
+        match="some brokers would grow and some would shrink; resize them in two steps: a has 2, b has 8",
     ):
         resize_queues(snapshot, "T", 4)
     assert resize_queues(snapshot, "T", 4, brokers=["a"]).steps["n_queues"].to_pylist() == [

@@ -123,11 +123,11 @@ def test_the_reason_is_the_one_that_a_group_alone_gets():
 def test_where_no_group_is_left_it_is_an_error():
     with pytest.raises(
         ValueError,
-        match=r"a batch of 4 is more than .* 'two'.*; nor does it apply to any of 2 more groups$",
+        match=r"a batch of 4 is more than .* 'two'.*; nor does the rollout apply to 2 more groups$",
     ):
         restart(fleet(), batch=4)
     with pytest.raises(
-        ValueError, match="a batch is a number of clients from 1 on"
+        ValueError, match="a batch must be a number of clients from 1"
     ):  # wrong for every group
         restart(fleet(), batch=0)
 
@@ -155,7 +155,7 @@ def test_groups_that_subscribe_already_or_do_not_are_skipped(remove):
 def test_a_topic_that_all_have_is_an_error():
     with pytest.raises(
         ValueError,
-        match=r"^consumer group 'two' subscribes already to topic 'T'; nor .* any of 2 more groups$",
+        match=r"^consumer group 'two' subscribes already to topic 'T'; nor .* to 2 more groups$",
     ):
         change_subscription(fleet(), "T")
     with pytest.raises(ValueError, match="'nobody'"):
@@ -218,7 +218,7 @@ def test_advice_says_which_groups_are_too_large(monkeypatch):
     assert advice.churn.num_rows == 0
     [said] = advice.warnings[1:]
     assert said.startswith(
-        "too large to weigh other strategies (more than 134,217,728 moments times queues or clients)"
+        "too large to compare strategies (more than 134,217,728 moments times queues or clients)"
     )
     assert said.endswith(", 2 of 2 groups: small, large")
     monkeypatch.setattr(play, "MOST_CELLS", 5_000)
@@ -236,7 +236,7 @@ def test_advice_on_the_command_line_says_which_groups_are_too_large(monkeypatch,
     )
     out, err = capsys.readouterr()
     assert json.loads(out) == []
-    assert "too large to weigh other strategies" in err and "3 of 3 groups: " in err
+    assert "too large to compare strategies" in err and "3 of 3 groups: " in err
 
 
 # --- On the command line ---

@@ -161,7 +161,7 @@ def test_a_bound_counts_for_the_gate_and_is_called_one(tmp_path, capsys):
         f": up to {total['max_unowned']} queues without a reader at the worst moment of step "
         in said
     )
-    assert ", which is an upper bound, at most 20 are allowed" in said
+    assert ", which is an upper bound; the limit is 20" in said
     path = tmp_path / "cluster.json"
     path.write_text(json.dumps(to_document(snapshot)))
     assert main(["rollout", "restart", "-f", str(path), "--show", "totals"]) == 0

@@ -263,7 +263,7 @@ BEHIND = [("a", i, 7 if i == 5 else 0) for i in range(8)]
 def test_queues_that_are_written_and_not_read_hold_a_backlog(to, refused, steps):
     rollout = resize_queues(cluster(TopicBroker("a", 4, 8), lags=BEHIND), "T", to)
     said = (
-        "consumer group 'g' has 7 messages not consumed in 1 queue of topic 'T': a:5; nobody reads a:5, so raise the read "
+        "consumer group 'g' has 7 unconsumed messages in 1 queue of topic 'T': a:5; no client reads a:5, so raise the read "
         "queues first"
     )
     assert rollout.refusals == ((said,) if refused else ())
@@ -299,7 +299,7 @@ def test_fewer_write_than_read_queues_can_be_raised_alone():
         "write queues to 8",
     ]
     assert steps["only_dry"].to_pylist() == [3, 3, 0]
-    with pytest.raises(ValueError, match="nothing would change: a has 8, and 8 are asked for"):
+    with pytest.raises(ValueError, match="nothing would change: a has 8, and 8 are requested"):
         resize_queues(cluster(TopicBroker("a", 8, 8)), "T", 8)
 
 

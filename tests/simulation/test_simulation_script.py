@@ -111,7 +111,7 @@ events: [{at: 10s, crash: {clients: g-0}}, {at: 20s, crash: {clients: x}}]
         pytest.param(
             "s.yaml",
             EVENT_OF_NOBODY,
-            r"s.yaml:5:71: events\[1\].crash.clients names 'x', which is not there",
+            r"s.yaml:5:71: events\[1\].crash.clients names 'x', which does not exist",
             id="yaml an event of nobody",
         ),
     ],
@@ -179,7 +179,7 @@ def test_files_that_are_no_scripts_are_refused_by_name(tmp_path, name, text, wor
         ({"events": [event(at="101s", crash={"clients": "g-0"})]}, "events[0].at is after the end"),
         (
             {"events": [event(crash={"clients": "g-9"})]},
-            "events[0].crash.clients names 'g-9', which is not there",
+            "events[0].crash.clients names 'g-9', which does not exist",
         ),
         (
             {"events": [event(crash={"clients": 9})]},

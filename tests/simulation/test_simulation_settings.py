@@ -245,7 +245,7 @@ def test_modes_and_settings_are_kept_over_a_restart():
                     {"brokers": "broker-b", "lock_max_live_time": "6s"},
                 ]
             },
-            "broker_settings[1].lock_max_live_time is set twice for broker 'broker-b'; say it once",
+            "broker_settings[1].lock_max_live_time is set twice for broker 'broker-b'; set it once",
             id="set twice",
         ),
         (

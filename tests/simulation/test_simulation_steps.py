@@ -109,7 +109,7 @@ IMPOSSIBLE = {
             at("10s", partition={**CUT, "lasts": "20s"}),
             at("20s", partition={**CUT, "lasts": "20s"}),
         ],
-        "events[1].partition cuts 'g-1' off from broker-a, from which it is cut off until 30s",
+        "events[1].partition cuts 'g-1' off from broker-a, which is already cut off until 30s",
     ),
     "partition of a dead one": (
         [CRASH, at("20s", partition={**CUT, "lasts": "20s"})],

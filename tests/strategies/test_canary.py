@@ -185,6 +185,9 @@ def test_reasons():
     for place, owner in enumerate(made.assign(queues, CLIENTS).owners.tolist()):
         assert f"client {CLIENTS[owner]} is client number" in steps[place][-1]
     retry = [MessageQueue("%RETRY%g", "a", 0)]
-    assert "holds retries, which go only to the remaining clients" in made.explain(retry, CLIENTS, 0).steps[0]
+    assert (
+        "holds retries, which go only to the remaining clients"
+        in made.explain(retry, CLIENTS, 0).steps[0]
+    )
     assert "so all of them divide all queues" in made.explain(retry, ["x"], 0).steps[0]
     assert (made.share, made.with_virtual_nodes(3).points) == (made.share, 3000)

@@ -51,7 +51,7 @@ class SecondsBound(NamedTuple):
             said = "no timer says when clients follow"
         else:
             said = f"a queue has no owner for up to {self.of_row(row):,.3f} s ({self.of})"
-        return f"{said}, at most {self.seconds:g} s are allowed"
+        return f"{said}; the limit is {self.seconds:g} s"
 
 
 class SecondsText(Text):

@@ -94,7 +94,7 @@ class PlanSide:
         """Return owners "before" the scenario or "after" it.
 
         A plan lists no queues of groups without clients: these are taken from the state beside, as
-        owned by nobody.
+        unowned.
         """
         absent = {"before": "new", "after": "gone"}[when]
         state = queue_state(
@@ -236,8 +236,8 @@ class _Comparison:
         names = [name for name in self._plan.made_up if name not in known]
         if names:
             yield (
-                f"the plan made up names of clients that join: {named(names)}; a queue that is to go to one of them is "
-                "elsewhere under the name that the client really has, so plan with the real names (--add-client)"
+                f"the plan invented names for clients that join: {named(names)}; queues planned for these clients count as "
+                "elsewhere, so plan with the real names (--add-client)"
             )
 
 

@@ -20,7 +20,7 @@ from rmqalloc.text import counted
 
 _ALIKE = ("same", "not_in_plan")
 _WORDS = {
-    REPORTED_BEFORE: "owners that were not yet the computed ones",
+    REPORTED_BEFORE: "owners not yet as computed",
     "topics": "topics and queues",
     "subscriptions": "subscriptions",
     "strategies": "strategies",
@@ -100,11 +100,11 @@ def explanation(diff: Diff) -> Iterator[str]:
     """
     by_cause = moved_by_cause(diff.causes)
     if by_cause:
-        yield f"Why, each change done after those before it: {cause_words(diff.causes)}."
+        yield f"Causes, with the changes replayed in order: {cause_words(diff.causes)}."
     replayed, differ = total(diff.groups, "replayed"), by_cause.get(NOT_EXPLAINED, 0)
     if replayed + differ:
         rest = (
-            f"; {differ:,} {'has' if differ == 1 else 'have'} other owners than the changes explain"
+            f"; {differ:,} {'has' if differ == 1 else 'have'} owners that the changes do not explain"
             if differ
             else ""
         )
@@ -127,7 +127,7 @@ def plan_sentence(diff: Diff) -> Iterator[str]:
 
 
 _NOT_AS_PLANNED = {
-    "not_yet": "where they were",
-    "elsewhere": "elsewhere",
-    "unplanned": "that the plan does not move differ",
+    "not_yet": "not moved yet",
+    "elsewhere": "moved elsewhere",
+    "unplanned": "moved outside the plan",
 }

@@ -91,7 +91,7 @@ def _header(before: ComparedState, after: ComparedState, file: IO[str] | None) -
             if side.scenario is None
             else f"plan, after scenario {printable(side.scenario)}"
         )
-        when = "at a time that is not known" if side.time is None else f"of {printable(side.time)}"
+        when = "at an unknown time" if side.time is None else f"of {printable(side.time)}"
         partial = (
             f", partial: {counted(side.n_errors, 'request')} not answered" if side.n_errors else ""
         )
@@ -196,8 +196,8 @@ def _lag_alone(groups: pa.Table) -> Iterator[str]:
         row = grown.slice(pc.index(growth, pc.max(growth)).as_py(), 1).to_pylist()[0]
         others = counted(
             grown.num_rows,
-            "group of which nothing else differs",
-            "groups of which nothing else differs",
+            "group without another difference",
+            "groups without another difference",
         )
         yield f"The lag grew in {others}, most in {printable(row['consumer_group'])}: {lag_text(row)}"
 

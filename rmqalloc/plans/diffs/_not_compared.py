@@ -14,8 +14,10 @@ from rmqalloc.plans.diffs._snapshot_side import SnapshotSide
 from rmqalloc.results.and_more import named
 from rmqalloc.text import counted
 
-_CLIENTS_HIDDEN = "a partial snapshot lacks clients that the other one has"
-QUEUES_HIDDEN = "a partial snapshot lacks the topic or brokers of it that the other one has"
+_CLIENTS_HIDDEN = "a partial snapshot lacks clients of the compared snapshot"
+QUEUES_HIDDEN = (
+    "a partial snapshot lacks the topic, or brokers of the topic, of the compared snapshot"
+)
 
 
 def groups_apart(
@@ -71,8 +73,8 @@ def warnings_of(notes: Mapping[str, str], sides: Iterable[ComparedState]) -> Ite
         if side.n_errors:
             requests = counted(side.n_errors, "request was", "requests were")
             yield (
-                f"{side.name} is partial: {requests} not answered; a name that it may have missed is reported as "
-                "not seen, not as gone"
+                f"{side.name} is partial: {requests} not answered; names that are missing there are reported as not seen, "
+                "not as gone"
             )
     by_reason: dict[str, list[str]] = {}
     for group, why in notes.items():

@@ -52,7 +52,7 @@ def report(plan: Plan, findings: Sequence[Finding] = (), gates: Gates | None = N
         findings = findings.of_groups(groups)
     found = [one for one in findings if one.consumer_group in groups]
     sections = [
-        ("unread", "Messages nobody reads", unread_section(findings)),
+        ("unread", "Unread messages", unread_section(findings)),
         ("findings", "Findings", findings_section(found)),
         ("summary", "Figures", summary_section(plan, gates or Gates())),
         *(

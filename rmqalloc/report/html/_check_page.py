@@ -27,7 +27,7 @@ def check_page(findings: Findings) -> str:
         "findings", "Findings", f"<p>{escaped(findings.summary())}</p>"
     )
     sections = [
-        ("unread", "Messages nobody reads", unread),
+        ("unread", "Unread messages", unread),
         ("findings", "Findings", found),
         ("evidence", "Evidence", evidence_section(evidence)),
     ]

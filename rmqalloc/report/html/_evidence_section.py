@@ -32,7 +32,7 @@ SOURCES = {
 }
 """What the sources of a strategy are called, the surest first but for the last, which asks for a look."""
 
-_TIME_UNKNOWN = "the snapshot does not say when it was taken"
+_TIME_UNKNOWN = "the snapshot does not state its time"
 Row = Mapping[str, Any]
 
 
@@ -97,7 +97,7 @@ def evidence_section(evidence: pa.Table | None) -> str:
         for (_, strategy, doubt), groups in alike.items()
     ]
     cells = rows[:MOST_ROWS]
-    caption = "How the strategies of groups are known, those in doubt first"
+    caption = "Sources of the strategies of groups, strategies in doubt first"
     caption += "" if len(cells) == len(rows) else f"; {len(cells)} of {counted(len(rows), 'row')}"
     columns = [
         TableColumn("groups"),
@@ -129,7 +129,7 @@ def _together(rows: Sequence[Row]) -> str:
         sentences.append(f"strategies of {counted(len(rows), 'group')}: {', '.join(parts)}")
     n_partial = sum(map(_is_partial, rows))
     if n_partial:
-        sentences.append(f"{counted(n_partial, 'group')} not wholly explained")
+        sentences.append(f"{counted(n_partial, 'group')} not fully explained")
     faults = dict.fromkeys(chain.from_iterable(map(_faults, rows)))
     return "; ".join([*sentences, *first_of(list(faults), 2)]) + "."
 

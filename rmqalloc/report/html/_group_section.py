@@ -35,7 +35,7 @@ MOST_ROWS = 50
 FEW_CLIENTS, MOST_NAMED = 20, 3
 """Clients that are drawn one by one, even if all of them change alike; and clients of a kind that are named."""
 
-LEAST = "least: moves that even loads would take"
+LEAST = "least: moves that even loads need"
 FIGURES = (
     *number_columns("moved", "idle", "unowned", "double-owned", "skew", "queues", "clients"),
     *number_columns("loads", is_lesser=True),
@@ -80,7 +80,7 @@ def group_details(
     alike = _alike(clients, tables.queues)
     inside += alike
     if transition is not None and (transition["unowned"] or transition["double_owned"]):
-        inside += "<h4>While clients hear of it</h4>" + plan_transition(
+        inside += "<h4>While clients are being notified</h4>" + plan_transition(
             ident, transition, tables.before, tables.after
         )
     inside += (
@@ -120,7 +120,7 @@ def _kind(alike: AlikeClients, n_clients: int) -> str:
 def _pictures(ident: str, clients: pa.Table, queues: pa.Table, units: list[list[Row]]) -> str:
     """Return pictures and tables of a group's clients and topics."""
     if not clients.num_rows:
-        return "<p>It has no clients, before or after, or could not be planned.</p>"
+        return "<p>The group has no clients before or after, or could not be planned.</p>"
     order = pc.unique(clients["client_id"]).to_pylist()
     loads = Loads.of(clients, *map(_mean_loads, units))
     return (
@@ -194,7 +194,7 @@ def _client_table(clients: pa.Table) -> str:
     ]
     columns += number_columns(*counts)
     rows = [list(row.values()) for row in ordered.slice(0, MOST_ROWS).to_pylist()]
-    caption = "Clients over all topics, those that change most first" + how_many(
+    caption = "Clients over all topics, largest change first" + how_many(
         len(rows), summed.num_rows, "client"
     )
     return html_table(caption, columns, rows)

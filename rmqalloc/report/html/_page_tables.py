@@ -94,13 +94,15 @@ def folded(said: str, inside: str, is_open: bool = False) -> str:
     )
 
 
-def how_many(shown: int, there: int, what: str, where: str = "all are in the saved plan") -> str:
+def how_many(
+    shown: int, there: int, what: str, where: str = "all rows are in the saved plan"
+) -> str:
     """Return the end of a caption: how many rows there are, if not all are shown.
 
     Examples
     --------
     >>> how_many(3, 3, "group"), how_many(50, 1200, "group")
-    ('', ' (50 of 1,200 groups; all are in the saved plan)')
+    ('', ' (50 of 1,200 groups; all rows are in the saved plan)')
     """
     return "" if shown == there else f" ({shown} of {counted(there, what)}; {where})"
 

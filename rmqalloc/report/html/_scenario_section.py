@@ -69,9 +69,7 @@ def scenario_section(plan: Plan, number: int, pictured: int, evidence: pa.Table 
         details.append(group_details(f"{ident}g{i}", tables, of_group, transition, kinds[i]))
     more = groups.num_rows - len(details)
     rest = (
-        f'<p class="soft">Pictures of {counted(more, "more group")} are left out.</p>'
-        if more
-        else ""
+        f'<p class="soft">Charts of {counted(more, "more group")} are left out.</p>' if more else ""
     )
     sentence = escaped(scenario_summary(plan, number).sentence(plan.n_groups))
     parts = [
@@ -142,9 +140,9 @@ def _group_table(
         rows.append([group, *figures(before, row), row["n_topics"], *moved])
     caption = f"Groups over all their topics, before → after, {LEAST}; "
     caption += (
-        f"{n_worse:,} get worse (!) and stand first"
+        f"{n_worse:,} get worse (!) and are listed first"
         if n_worse
-        else "none gets worse; most movement first"
+        else "no group gets worse; most moved queues first"
     )
     return html_table(
         caption + how_many(len(rows), groups.num_rows, "group"), columns, rows, kinds=kinds

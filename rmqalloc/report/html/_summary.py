@@ -44,7 +44,7 @@ _WORSE = {
 }
 _LESSER = ("least", "clients affected", "cross-room")
 _SKEW = "worst skew"
-_CAPTION = "All groups together, by scenario; least: moves that even loads would take"
+_CAPTION = "All groups together, by scenario; least: moves that even loads need"
 
 
 class ScenarioTotals(NamedTuple):
@@ -162,7 +162,7 @@ def _rising(totals: Sequence[ScenarioTotals]) -> str:
 def _warnings(warnings: Sequence[str]) -> str:
     """Return what the plan leaves out."""
     if not warnings:
-        return '<p class="soft">The plan leaves nothing out.</p>'
+        return '<p class="soft">All groups are included.</p>'
     return notes(counted(len(warnings), "warning"), warnings)
 
 
@@ -200,5 +200,5 @@ def failed_section(plan: Plan) -> str:
     rows = [list(row.values()) for row in shown.to_pylist()]
     caption = f"{counted(failed.num_rows, 'row')} without figures"
     if failed.num_rows > MOST_FAILED:
-        caption += f"; the first {MOST_FAILED}, all are in the saved plan"
+        caption += f"; the first {MOST_FAILED}, all rows are in the saved plan"
     return section("failed", "Not planned", html_table(caption, columns, rows))

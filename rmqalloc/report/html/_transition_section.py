@@ -18,8 +18,8 @@ from rmqalloc.report.html.charts._transition import Exposure, TransitionStep, tr
 from rmqalloc.results.html_text import escaped
 
 EXPECTED = {
-    "unowned_expected": "unowned, to expect",
-    "double_owned_expected": "double-owned, to expect",
+    "unowned_expected": "unowned, expected",
+    "double_owned_expected": "double-owned, expected",
     "unowned_seconds_worst": "unowned, s at most",
     "unowned_seconds_p99": "99 % within",
     "double_owned_seconds_worst": "double-owned, s at most",
@@ -36,7 +36,7 @@ def plan_transition(ident: str, row: Row, before: Row, after: Row) -> str:
     """
     steps = [
         TransitionStep("before", "before the change", _at_rest(before)),
-        TransitionStep("change", "while clients hear of it", _exposures(row)),
+        TransitionStep("change", "while clients are being notified", _exposures(row)),
         TransitionStep("after", "after the change", _at_rest(after)),
     ]
     n_queues = max(before["n_queues"] or 0, after["n_queues"] or 0)
@@ -50,7 +50,9 @@ def plan_transition(ident: str, row: Row, before: Row, after: Row) -> str:
         worst = [Markup(escaped(exposure.text()), exposure.worst) for exposure in step.exposures]
         rows.append([step.action, *worst, *figures])
     table = html_table(
-        "Most queues at one moment, while clients hear of the change and else", columns, rows
+        "Most queues at one moment, before, during and after the notification of clients",
+        columns,
+        rows,
     )
     return transition_figure(ident, steps, n_queues) + folded("The same as a table", table)
 

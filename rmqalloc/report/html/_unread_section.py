@@ -48,7 +48,7 @@ def unread_section(findings: Sequence[Finding]) -> str:
     said = f'<p class="{kind}">{sign} {escaped(headline(reach, is_known))}</p>'
     rows, inside = [_cells(one) for one in reach.unread[:MOST_ROWS]], ""
     if rows:
-        caption = "Queues that nobody reads, the largest backlog first"
+        caption = "Unread queues, largest backlog first"
         inside = html_table(caption, _HEADS, rows[:MOST_SHOWN])
         if (more := len(reach.unread) - MOST_SHOWN) > 0:
             cut = f"; the first {MOST_ROWS - MOST_SHOWN}" if len(reach.unread) > MOST_ROWS else ""
@@ -56,7 +56,7 @@ def unread_section(findings: Sequence[Finding]) -> str:
             inside += folded(counted(more, "more row") + cut, rest)
     if unknown := unknown_words(reach):
         inside += f'<p class="soft">{escaped(unknown)}</p>'
-    return section("unread", "Messages nobody reads", inside or said, said if inside else "")
+    return section("unread", "Unread messages", inside or said, said if inside else "")
 
 
 def _cells(one: Answer) -> list[object]:

@@ -89,7 +89,7 @@ def advise(
     more = [f"too large to try other numbers of clients: {named(untried)}"] if untried else []
     if churn.too_large:
         more.append(
-            f"too large to weigh other strategies (more than {MOST_CELLS:,} moments times queues or clients), "
+            f"too large to compare strategies (more than {MOST_CELLS:,} moments times queues or clients), "
             f"{len(churn.too_large):,} of {len(planned.groups):,} groups: {named(churn.too_large)}"
         )
     return Advice(

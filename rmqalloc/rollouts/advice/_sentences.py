@@ -42,24 +42,27 @@ def _sizes(group: Row, counts: Rows) -> Iterator[str]:
     if idle:
         yield f"{counted(idle, 'client has', 'clients have')} no work ({named(group['idle_ids'])})."
     if group["unowned"]:
-        yield f"{counted(group['unowned'], 'queue has', 'queues have')} no owner: {group['strategy']} leaves them out."
+        yield (
+            f"{counted(group['unowned'], 'queue has', 'queues have')} no owner: {group['strategy']} gives these queues to "
+            "no client."
+        )
     most, made = group["most_useful"], class_of(group["strategy"])
     by_count = made.decided_by == "counts"
     if n > most and (group["n_topics"] == 1 or by_count):
-        yield f"No topic has more than {counted(most, 'queue')}, so no more than {counted(most, 'client')} can have any."
+        yield f"No topic has more than {counted(most, 'queue')}, so at most {counted(most, 'client')} can have a queue."
     if group["n_topics"] > 1 and by_count and group["max_load"] - group["min_load"] > 1:
         low, more = divmod(group["n_queues"], n)
         even_load = f"{low} or {low + 1}" if more else str(low)
         yield (
-            f"Every topic is split from the first client on, so what is left over piles up there: from {group['min_load']} to "
-            f"{group['max_load']} queues, where {even_load} would be even over all topics."
+            "Every topic is divided from the first client on, so the first clients get the extra queues of all topics: "
+            f"clients have {group['min_load']} to {group['max_load']} queues, where {even_load} would be even."
         )
     even = [row for row in counts if row["is_even"]]
     if group["min_load"] == group["max_load"] and not group["unowned"]:
-        yield f"Every client has {counted(group['max_load'], 'queue')}, which cannot be more even."
+        yield f"Every client has {counted(group['max_load'], 'queue')}: the load is even."
     elif not idle:
         yield (
-            f"Clients have from {group['min_load']} to {counted(group['max_load'], 'queue')}, the fullest "
+            f"Clients have {group['min_load']} to {counted(group['max_load'], 'queue')}; the largest load is "
             f"{skew_text(group['skew'])} times the mean."
         )
     others = [
@@ -68,22 +71,22 @@ def _sizes(group: Row, counts: Rows) -> Iterator[str]:
     if others and group["min_load"] != group["max_load"]:
         below = [row for row in others if row["n_clients"] < n][-1:]
         above = [row for row in others if row["n_clients"] > n][:1]
-        yield f"All would have the same with {' or '.join(_way(row) for row in below + above)}."
+        yield f"All clients would have equally many queues with {' or '.join(_way(row) for row in below + above)}."
     elif not even and not made.is_listed:
-        yield "None of the numbers of clients tried gives all clients the same number of queues."
+        yield "No tried number of clients gives all clients equally many queues."
 
 
 def _work(group: Row) -> Iterator[str]:
     useful = group["useful_clients"]
     if useful is not None and useful < group["most_useful"]:
         yield (
-            f"With more than {counted(useful, 'client')}, one of them would own no queue that producers write to, the retry "
-            "topic aside."
+            f"With more than {counted(useful, 'client')}, a client would own no queue that producers write to (retry topics "
+            "aside)."
         )
 
 
 def _way(row: Row) -> str:
-    return f"{counted(row['n_clients'], 'client')} (going there moves {counted(row['moved_from_now'], 'queue')})"
+    return f"{counted(row['n_clients'], 'client')} (the change moves {counted(row['moved_from_now'], 'queue')})"
 
 
 def advised_nodes(rings: Rows) -> int | None:
@@ -110,19 +113,18 @@ def _ring(group: Row, rings: Rows) -> Iterator[str]:
     if advised is not None:
         row = next(one for one in rings if one["virtual_nodes"] == advised)
         yield (
-            f"{advised} virtual nodes instead of {now['virtual_nodes']} take the fullest client from {fullest} to "
+            f"{advised} virtual nodes instead of {now['virtual_nodes']} change the largest load from {fullest} to "
             f"{skew_text(row['skew'])} times the mean and move {counted(row['moved_from_now'], 'queue')}."
         )
     elif last is not now:
         yield (
-            f"More virtual nodes do not help: from {now['virtual_nodes']} to {last['virtual_nodes']} the fullest client goes "
-            f"from {fullest} to {skew_text(last['skew'])} times the mean."
+            f"More virtual nodes do not help: from {now['virtual_nodes']} to {last['virtual_nodes']} virtual nodes, the "
+            f"largest load changes from {fullest} to {skew_text(last['skew'])} times the mean."
         )
     if chance > 1.25:
         yield (
-            f"There are {per_client:.1f} queues for a client, and with so few chance alone gives the fullest about "
-            f"{skew_text(chance)} times the mean, however many virtual nodes there are; more queues or another strategy "
-            "would help."
+            f"There are {per_client:.1f} queues per client. With so few queues, the largest load is by chance about "
+            f"{skew_text(chance)} times the mean for any number of virtual nodes; use more queues or another strategy."
         )
 
 
@@ -134,8 +136,8 @@ def _rooms(rooms: Rows) -> Iterator[str]:
         if high - low > top - level:
             yield (
                 f"Topic {row['topic']} has queues in {counted(len(row['machine_rooms']), 'machine room')} without a client, "
-                f"each split again from the first client on: clients have from {low} to {high} queues, split together it would "
-                f"be {level} to {top}."
+                f"and the queues of each such room are divided from the first client on: clients have {low} to {high} "
+                f"queues, or {level} to {top} if the rooms were divided together."
             )
             return
 
@@ -156,12 +158,12 @@ def _churn(churn: Rows) -> Iterator[str]:
     )
     ways = [
         f"{row['strategy']} {row['restart_per_queue']:.1f} times ({row['year']:,} a year; "
-        f"a lost broker moves {row['broker_lost']:.0f} others, now {now['broker_lost']:.0f})"
+        f"a lost broker moves {row['broker_lost']:.0f} other queues, now {now['broker_lost']:.0f})"
         + (", with slot numbers in client ids" if row["needs_slots"] else "")
         for row in sorted(worth, key=lambda row: row["year"])[:3]
     ]
     yield (
-        f"With classes of this project for Java and Go clients, not for POP and gRPC groups: {'; '.join(ways)}."
+        f"With this project's classes for Java and Go clients (not for POP and gRPC groups): {'; '.join(ways)}."
     )
 
 
@@ -184,8 +186,8 @@ def _is_better(row: Row, now: Row) -> bool:
 def _lists(group: Row, lists: ConfigLists) -> Iterator[str]:
     if not lists.moved:
         return
-    begins = "what its clients own" if lists.from_actual else "what its strategy gives"
+    begins = "the reported owners" if lists.from_actual else "the computed owners"
     yield (
-        f"Lists for CONFIG that are even as can be would move {counted(lists.moved, 'queue')} of {group['n_queues']:,} from "
-        f"{begins}; they hold for these client ids alone, and a client that dies leaves its queues to nobody."
+        f"The most even lists for CONFIG would move {counted(lists.moved, 'queue')} of {group['n_queues']:,} from {begins}. "
+        "The lists are valid only for these client ids, and the queues of a dead client stay unowned."
     )

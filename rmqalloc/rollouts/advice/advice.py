@@ -232,7 +232,7 @@ class Advice(TableResult):
             missing += [f"{topic} of {lists.consumer_group}" for topic in lists.left_out]
         if not missing:
             return None
-        return f"the lists for CONFIG leave out {named(missing)}: under CONFIG nobody consumes what is in no list"
+        return f"the lists for CONFIG leave out {named(missing)}: under CONFIG no client consumes a queue that is in no list"
 
 
 def config_document(advice: Advice) -> dict[str, Any]:

@@ -47,8 +47,10 @@ REPLICAS_SCHEMA = columns(
 MOST_CELLS = 2_000_000
 """Queues and clients, summed over the numbers tried, at which the search for one group ends without an answer."""
 
-_EVERY_QUEUE = "every client takes every queue (BROADCASTING), so queues limit no number of clients"
-_SHARED = "clients share the messages of every queue, so queues limit no number of clients"
+_EVERY_QUEUE = (
+    "every client takes every queue (BROADCASTING), so queues do not limit the number of clients"
+)
+_SHARED = "clients share the messages of every queue, so queues do not limit the number of clients"
 _LISTED = "CONFIG gives queues only to the client ids in its lists"
 _ROOMS = "it depends on the machine rooms of clients that do not exist yet"
 _SLOTS = "it depends on slot numbers in the ids of clients that do not exist yet"

@@ -88,7 +88,7 @@ def test_clients_behind_a_proxy_are_not_asked_and_own_nothing_that_is_planned():
     assert ReadCode.GET_CONSUMER_RUNNING_INFO not in replay.asked
     decided = known(snapshot).decisions(Verb.COMPARE)
     assert list(decided.warnings()) == [
-        "left out: gg: its clients share the messages of every queue, as those behind a proxy do"
+        "left out: gg: its clients share the messages of every queue, as clients behind a proxy do"
     ]
     (finding,) = check_snapshot(snapshot)
     assert (finding.rule, finding.severity) == ("shared-queues", "note")

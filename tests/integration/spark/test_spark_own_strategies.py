@@ -63,7 +63,7 @@ def test_a_name_is_enough(name, params):
         pytest.param(
             "CANARY(share=0.1)",
             {"share": 0.2},
-            "'CANARY(share=0.1)': share is given beside it, too; give it once",
+            "'CANARY(share=0.1)': share is also given as a parameter; give it once",
             id="CANARY(share=0.1) and share",
         ),
         pytest.param(

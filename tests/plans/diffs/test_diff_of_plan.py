@@ -77,7 +77,7 @@ def test_verdicts():
     verdicts = ["elsewhere", "elsewhere", "unplanned", "not_yet", "unplanned", "unplanned"]
     assert [row["planned"] for row in found.queues.to_pylist()] == verdicts
     assert (
-        "As planned: 0 of 3 queues that the plan moves; 1 where they were; 2 elsewhere; 3 that"
+        "As planned: 0 of 3 queues that the plan moves; 1 not moved yet; 2 moved elsewhere; 3 moved"
         in str(found)
     )
 
@@ -133,7 +133,7 @@ def test_only_topics_whose_planned_brokers_a_partial_snapshot_lacks_are_left_out
 def test_names_that_the_plan_made_up_are_said():
     plan = plan_snapshot(cluster("x"), [{"name": "two", "changes": [{"scale_clients": {"to": 2}}]}])
     assert any(
-        "made up names" in one and "what-if-000001" in one
+        "invented names" in one and "what-if-000001" in one
         for one in diff(plan, cluster("x", "y")).warnings
     )
 

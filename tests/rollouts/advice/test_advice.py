@@ -133,7 +133,7 @@ def test_what_is_left_over_of_many_topics_does_not_pile_up_on_the_first():
     [row] = advise(snapshot).groups.to_pylist()
     assert (row["max_load"], row["idle"]) == (10, 6)
     assert (
-        "what is left over piles up there: from 0 to 10 queues, where 4 would be even over all topics."
+        "the first clients get the extra queues of all topics: clients have 0 to 10 queues, where 4 would be even."
         in row["advice"]
     )
     [by_total] = advise(snapshot, balance="total").assignments
@@ -177,8 +177,8 @@ def test_four_queues_for_six_clients():
     for sentence in (
         "g has 6 clients for 4 queues of 1 topic under AVG.",
         "2 clients have no work (c4, c5).",
-        "No topic has more than 4 queues, so no more than 4 clients can have any.",
-        "All would have the same with 4 clients (going there moves 0 queues).",
+        "No topic has more than 4 queues, so at most 4 clients can have a queue.",
+        "All clients would have equally many queues with 4 clients (the change moves 0 queues).",
     ):
         assert sentence in row["advice"]
 
@@ -260,7 +260,7 @@ def test_more_virtual_nodes_are_advised_where_queues_are_many():
     assert row["virtual_nodes"] is not None
     assert row["virtual_nodes"] >= 160
     assert (
-        f"{row['virtual_nodes']} virtual nodes instead of 10 take the fullest client from"
+        f"{row['virtual_nodes']} virtual nodes instead of 10 change the largest load from"
         in row["advice"]
     )
     assert "chance alone" not in row["advice"]
@@ -270,7 +270,7 @@ def test_it_is_said_that_chance_stays_where_queues_are_few():
     row, chance = ring_of(200, 50), chance_skew(200, 50)
     assert 2.2 < chance < 2.4
     assert (
-        f"There are 4.0 queues for a client, and with so few chance alone gives the fullest about {chance:.2f} times"
+        f"There are 4.0 queues per client. With so few queues, the largest load is by chance about {chance:.2f} times"
         in row["advice"]
     )
 
@@ -303,7 +303,9 @@ def test_rooms_without_clients_fall_to_the_first_again_and_again():
         }
     ]  # fmt: skip
     [row] = advice.groups.to_pylist()
-    assert "clients have from 0 to 2 queues, split together it would be 1 to 2." in row["advice"]
+    assert (
+        "clients have 0 to 2 queues, or 1 to 2 if the rooms were divided together." in row["advice"]
+    )
     assert row["idle_ids"] == ["c3"]
 
 

@@ -91,7 +91,7 @@ def test_a_queue_in_two_lists_is_refused_unless_one_of_the_clients_is_gone():
     )
     assert made.assign_fleet(fleet, on_error="report").tolist() == [-1, -1, 0, 0, 0, -1]
     assert [(one.position, one.reason) for one in made.fleet_errors(fleet)] == [
-        (0, f"{queue(0)} is in the lists of x and y, who all consume it")
+        (0, f"{queue(0)} is in the lists of x and y, which all consume it")
     ]
     with pytest.raises(ValueError, match="in the lists of x and y"):
         made.assign([queue(0)], ["x", "y"])
@@ -146,7 +146,7 @@ def test_every_verb_gives_the_owners_that_the_lists_say(lists, ids):
         i for i in holders if not holders[i]
     }
     if any(len(some) > 1 for some in holders.values()):
-        assert "who all consume it" in plan.units["err_msg"][0].as_py()
+        assert "which all consume it" in plan.units["err_msg"][0].as_py()
     else:
         assert owners_of(plan) == {i: (some or [None])[0] for i, some in holders.items()}
     for i, some in holders.items():
@@ -188,7 +188,7 @@ def test_an_explanation_looks_the_queue_up():
     lost = explain(whole, "g", "T", "a", 1)
     assert (lost.owner, lost.steps) == (
         None,
-        ("the list of client gone, which is no client of the group, has the queue",),
+        ("the list of client gone, which is not in the group, has the queue",),
     )
     assert explain(whole, "g", "T", "a", 3).steps == ("none of the 4 lists has the queue",)
 
@@ -213,7 +213,7 @@ def test_clients_go_over_from_their_lists():
 def test_lists_by_client_id_do_not_fit_new_ids():
     for ids in ("suffix", "address"):
         with pytest.raises(
-            NoMatchError, match=r"g on T: the lists of CONFIG are by client id .* with stable ids"
+            NoMatchError, match=r"g on T: the lists of CONFIG are by client id, .* with stable ids"
         ):
             restart(cluster(LISTS), ids=ids)
     [totals] = restart(cluster(LISTS), ids="stable").totals.to_pylist()
@@ -255,7 +255,7 @@ def test_recommended_lists_tell_which_topics_they_leave_out():
     alone = advise(cluster(LISTS))
     assert (
         alone.left_out
-        == f"the lists for CONFIG leave out {RETRY} of g: under CONFIG nobody consumes what is in no list"
+        == f"the lists for CONFIG leave out {RETRY} of g: under CONFIG no client consumes a queue that is in no list"
     )
     assert config_document(alone)["groups"][0]["left_out"] == [RETRY]
     both = advise(cluster(LISTS, retry=True))
@@ -290,7 +290,7 @@ def test_a_group_with_lists_is_not_told_to_change_its_number_of_clients():
     )
     assert "All would have the same with" not in text
     assert "numbers of clients tried" not in text
-    assert "Lists for CONFIG that are even as can be would move 1 queue of 4" in text
+    assert "The most even lists for CONFIG would move 1 queue of 4" in text
 
 
 def test_of_clients_that_have_equally_many_the_one_with_less_elsewhere_gets_more():

@@ -174,6 +174,6 @@ def test_recommend_says_the_same():
         [1, 2, 4, 8],
     )
     assert (
-        "With more than 2 clients, one of them would own no queue that producers write to"
+        "With more than 2 clients, a client would own no queue that producers write to"
         in row["advice"]
     )

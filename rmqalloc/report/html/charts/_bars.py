@@ -30,7 +30,8 @@ def owners_figure(ident: str, loads: Loads) -> str:
     rows = zip(loads.labels, *loads_of, strict=True)
     return figure(
         f"{ident}-owners",
-        "Queues by client and topic, <strong>before</strong> and <strong>after</strong>; + joins, − leaves; others: their mean",
+        "Queues by client and topic, <strong>before</strong> and <strong>after</strong>; + joins, − leaves; other clients: "
+        "their mean",
         "Queues of every client before and after",
         "; ".join(
             f"{shortened(label, LABEL)}: {number(was)} before, {number(is_)} after"

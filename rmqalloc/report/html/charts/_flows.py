@@ -17,7 +17,7 @@ from rmqalloc.text import counted, shortened
 
 LEFT, RIGHT, NODE, TOP, HEIGHT, LEAST, GAP = 232, 728, 12, 26, 260, 13, 4
 _CHANGES = {"new": "new", "gone": "removed", "unowned": "without an owner after"}
-WITHOUT = {"new": "new queues", "gone": "queues that go", None: "nobody"}
+WITHOUT = {"new": "new queues", "gone": "queues that go", None: "no client"}
 _COLOURS = {
     "to another client": "s0",
     "new": "s2",
@@ -60,7 +60,7 @@ def flows_figure(ident: str, queues: pa.Table, client_ids: Sequence[str]) -> str
     height = max(nodes[-1].y + max(nodes[-1].height, LEAST) for nodes in (left, right)) + 8
     return figure(
         f"{ident}-flows",
-        f"{flow_counts(queues)}; kept ones are not drawn",
+        f"{flow_counts(queues)}; queues that keep their owner are not drawn",
         "Queues that change, from old owner to new owner",
         description,
         height,

@@ -66,16 +66,16 @@ def transition_figure(ident: str, steps: Sequence[TransitionStep], n_queues: int
     """
     size = -(-len(steps) // MOST_BARS)
     bars = [_worst_of(steps[at : at + size]) for at in range(0, len(steps), size)]
-    caption = "Bars: the worst moment of a step, whichever clients have heard of it by then"
+    caption = "Bars: the worst moment of a step, for any set of notified clients"
     if any(exposure.expected is not None for exposure in _exposures(steps)):
-        caption += "; lines: the number to expect"
+        caption += "; lines: the expected number"
     caption += f"; each bar is the worst of {size} steps" if size > 1 else ""
     sentences = [worst_moment(steps, kind, n_queues) for kind in (0, 1)]
     strong = "<br>".join(f"<strong>{escaped(sentence)}</strong>" for sentence in sentences)
     return figure(
         f"{ident}-transition",
         caption=f"{escaped(caption)}.<br>{strong}",
-        title="Queues without an owner and with several, step by step",
+        title="Unowned and double-owned queues, step by step",
         description=" ".join(sentences),
         height=TOP + 2 * (HEAD + PANEL) + BELOW,
         parts=[*_panel(bars, 0), *_panel(bars, 1), *_labels(bars)],

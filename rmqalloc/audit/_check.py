@@ -33,32 +33,33 @@ def check_snapshot(
     planned: Planned | None = None,
     seen_for: Mapping[tuple[str, str], float] | None = None,
 ) -> Findings:
-    """Look for faults in who owns what.
+    """Check a snapshot for faults of ownership and configuration.
 
-    What each client should own is computed from its own strategy, client list, routes and
-    subscriptions. If the snapshot knows what the clients do own, both are compared.
+    The queues that each client should own are computed from its own strategy, client list, routes
+    and subscriptions. They are compared with the queues that clients report, if the snapshot has
+    these.
 
     Parameters
     ----------
     snapshot : Snapshot or Known
     groups, topics : sequence of str
         Patterns as in `fnmatch.fnmatchcase`. A group is checked if it matches and subscribes to a
-        topic that matches; findings about its other topics are left out.
+        topic that matches; findings about topics that do not match are left out.
     rules : iterable of str, optional
         Keys of `RULES` to apply; all by default.
     planned : mapping of consumer group to mapping of MessageQueue to client id, optional
-        Owners to compare with, see `rmqalloc.audit.owners_after`; None for nobody, a tuple where
-        there are several.
+        Owners to compare with, see `rmqalloc.audit.owners_after`; None for an unowned queue, a
+        tuple for several owners.
     seen_for : mapping of (consumer group, client id) to float, optional
-        Seconds that clients have been there at least, as far as earlier looks tell: new clients may
-        not own their queues yet.
+        Least age of clients in seconds, from earlier readings: new clients may not own their queues
+        yet.
 
     Returns
     -------
     Findings
         By consumer group, most severe first, then in the order of `RULES`, then by topic; equal for
-        equal snapshots. Its tables ``unread`` and ``reach`` say who reads which queue, whatever the
-        rules.
+        equal snapshots. Its tables ``unread`` and ``reach`` state the readers of every queue,
+        independent of ``rules``.
 
     Raises
     ------

@@ -20,25 +20,25 @@ SEVERITIES = ("error", "warning", "note")
 
 @dataclass(frozen=True)
 class Finding:
-    """One fault, with exactly the queues and clients that it concerns.
+    """A fault with the queues and clients that it affects.
 
     Attributes
     ----------
     rule : str
         A key of `rmqalloc.audit.RULES`.
     severity : {"error", "warning", "note"}
-        Messages are not consumed or consumed twice; something is probably wrong or wasted; worth
-        knowing.
+        error: messages are not consumed or are consumed twice; warning: probably wrong or wasted;
+        note: worth knowing.
     consumer_group : str
-        Empty if the finding is about no group in particular.
+        Empty if the finding is not about a single group.
     topic : str or None
-        None if it concerns all topics of the group, or none.
+        None if it affects all topics of the group, or none.
     queues : tuple of MessageQueue
         In Java's order.
     clients : tuple of str
         Client ids, in Java's order.
     message : str
-        What was found, with the figures.
+        The fault, with figures.
     advice : str
         What to do.
     """
@@ -54,8 +54,8 @@ class Finding:
 
     @property
     def fault(self) -> tuple[Hashable, ...]:
-        """What makes two findings the same fault: messages of rules that look at groups may hold
-        figures that change all the time, those of rules that look at the cluster name its subject.
+        """Key that is equal for findings of the same fault. Messages count only for cluster rules,
+        because messages of group rules have figures that change.
         """
         rule = DECLARED.get(self.rule)
         is_of_cluster = rule is not None and rule.find_in_cluster is not None
@@ -65,7 +65,8 @@ class Finding:
 
 @dataclass(frozen=True)
 class Fault:
-    """What a rule says of a group; `Rule.findings` adds the rule's id and the group's name.
+    """A fault that a rule reports of a group; `Rule.findings` adds the rule's id and the group's
+    name.
 
     Attributes
     ----------
@@ -74,10 +75,9 @@ class Fault:
     severity : str, optional
         The rule's own by default.
     of_group : bool
-        Whether it is a fault of the group; if not, it is reported once, whichever groups it was
-        found in.
+        False for a fault that is reported once, independent of the groups in which it was found.
     consumer_group : str
-        Of a rule that looks at a whole snapshot: the group that the fault is of, empty for none.
+        The group of a fault that a cluster rule reports; empty for none.
     """
 
     message: str
@@ -96,7 +96,7 @@ FindInCluster = Callable[[Snapshot], Iterator[Fault]]
 
 @dataclass(frozen=True)
 class Rule:
-    """One thing to look for, declared by `rule` above the function that looks for it.
+    """A check, declared by the decorator `rule` of the function that does it.
 
     Attributes
     ----------
@@ -105,19 +105,19 @@ class Rule:
     title : str
         A few words.
     description : str
-        What it finds, and why that matters.
+        The fault that it finds, and its effect.
     help : str
         What to do.
     severity : str
-        The most severe that it gives.
+        Its greatest severity.
     find, find_in_cluster : callable or None
-        Yields the faults of one group, or those of a whole snapshot: a rule has one of the two.
+        Yields the faults of a group, or of a whole snapshot: a rule has exactly one of these two.
     needs : collection of str
-        Kinds of facts without which it cannot decide, see `rmqalloc.snapshot.unknown.KINDS`.
+        Kinds of facts that it needs, see `rmqalloc.snapshot.unknown.KINDS`.
     signs : int
-        Of an ordinary group it has nothing to say unless the group has one of these.
+        Signs of groups to which it applies.
     when : callable, optional
-        Or unless this is true of the group.
+        Further groups to which it applies: those for which this is true.
     """
 
     name: str
@@ -132,11 +132,11 @@ class Rule:
     find_in_cluster: FindInCluster | None = None
 
     def is_asked(self, signs: int) -> bool:
-        """Return whether the rule may find something in a group of these signs."""
+        """Return True if the rule may find something in a group with these signs."""
         return bool(signs & (self.signs | OF_OWNERS)) or self.when is not None
 
     def findings(self, signed: SignedGroup) -> Iterator[Finding]:
-        """Yield the findings of the rule for one group of which it is asked."""
+        """Yield the findings of the rule for a group to which it applies."""
         is_asked = signed.signs & (self.signs | OF_OWNERS)
         if not (is_asked or (self.when is not None and self.when(signed.group))):
             return
@@ -144,7 +144,7 @@ class Rule:
             yield self._finding(fault, signed.group.name if fault.of_group else "")
 
     def findings_in_cluster(self, snapshot: Snapshot) -> Iterator[Finding]:
-        """Yield the findings of a rule that looks at a whole snapshot."""
+        """Yield the findings of a cluster rule."""
         for fault in self.find_in_cluster(snapshot) if self.find_in_cluster is not None else ():
             yield self._finding(fault, fault.consumer_group)
 
@@ -179,12 +179,12 @@ def rule(
     signs: int | None = None,
     when: Callable[[Group], object] | None = None,
 ) -> Callable[[Find], Find]:
-    """Declare the function below as a rule; see `Rule` for what it has to say of itself.
+    """Declare the decorated function as a rule; the parameters are attributes of `Rule`.
 
     Raises
     ------
     ArgumentTypeError
-        Nothing selects the groups that the rule is asked about.
+        The rule selects no groups: neither ``signs`` nor ``when`` is given.
     ArgumentError
         There is a rule of that name.
     """
@@ -213,7 +213,7 @@ def rule(
 
 
 def cluster_rule(name: str, **texts: str) -> Callable[[FindInCluster], FindInCluster]:
-    """Declare the function below as a rule that looks at a whole snapshot: ``title``,
+    """Declare the decorated function as a rule for whole snapshots: ``title``,
     ``description``, ``help`` and ``severity`` as for `rule`.
 
     Raises
@@ -248,7 +248,7 @@ def exposed(n_unowned: int, n_double: int) -> str:
     Examples
     --------
     >>> exposed(1, 4)
-    'that makes 1 queue without an owner and 4 with several'
+    'that leaves 1 queue without an owner and 4 with several owners'
     """
     return f"that leaves {counted(n_unowned, 'queue')} without an owner and {n_double:,} with several owners"
 

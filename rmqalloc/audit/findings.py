@@ -44,8 +44,8 @@ _TEXT_SCHEMA = pa.schema([*_NAMES, ("queues", pa.string()), ("clients", pa.strin
 
 
 class Findings(TableResult, Sequence[Finding]):
-    """What an audit found: by consumer group, the most severe first, then in the order of the
-    rules, then by topic.
+    """Findings of an audit: by consumer group, most severe first, then in the order of the rules,
+    then by topic.
 
     `to_arrow` and `to_pandas` have the tables ``findings``, ``unread`` and ``reach``.
 
@@ -53,14 +53,14 @@ class Findings(TableResult, Sequence[Finding]):
     ----------
     findings : iterable of Finding
     reach : Reach, optional
-        Who reads which queue, if that was looked at.
+        The readers of every queue, if they were computed.
     evidence : Evidence, optional
-        What the audit rests on, group by group.
+        The evidence of every group.
     not_known : iterable of NotKnown
-        Facts that a rule needs and the snapshot does not have. No finding then means clean as far
-        as is known.
+        Facts that a rule needs and the snapshot does not have. Without findings, the result is then
+        clean as far as is known.
     sources : iterable of ReadSource
-        What the snapshot was read from, where outputs of tools were joined.
+        The outputs that the snapshot was joined from, if it was.
 
     Examples
     --------
@@ -93,23 +93,22 @@ class Findings(TableResult, Sequence[Finding]):
 
     @property
     def who_reads(self) -> Reach | None:
-        """Who reads which queue, None if that was not looked at."""
+        """The readers of every queue, or None if they were not computed."""
         return self._reach
 
     @property
     def unread(self) -> pa.Table:
-        """Messages that nobody reads, a row per consumer group, topic and reason, the largest
-        backlog first.
+        """Unread messages: a row per consumer group, topic and reason, largest backlog first.
 
         ``n_written`` counts the queues that producers write to; ``messages`` is the backlog of all
-        queues but ``n_without_lag``, of which it is not known. ``consumer_group`` is null if no
-        group subscribes to the topic.
+        queues except ``n_without_lag`` queues with an unknown backlog. ``consumer_group`` is null
+        if no group subscribes to the topic.
         """
         return (self._reach or _NOWHERE).unread_table()
 
     @property
     def reach(self) -> pa.Table:
-        """Who reads every queue that producers write to or in which messages wait, a row per
+        """The readers of every queue that producers write to or in which messages wait: a row per
         consumer group and queue.
         """
         return (self._reach or _NOWHERE).table()
@@ -141,7 +140,7 @@ class Findings(TableResult, Sequence[Finding]):
         return self.main_table() if name == self.TABLES[0] else super()._table_of(name)
 
     def summary(self) -> str:
-        """Return how many findings there are, and what is not known, in one line.
+        """Return one line with the number of findings and the facts that are not known.
 
         Examples
         --------
@@ -167,13 +166,13 @@ class Findings(TableResult, Sequence[Finding]):
 
     @property
     def missing(self) -> tuple[NotKnown, ...]:
-        """What is not known and decides something here; without findings, ``check`` ends with 4 for
-        it.
+        """Unknown facts that a rule needs. ``check`` exits with 4 if there are some and no
+        findings.
         """
         return tuple(fact for fact in self.not_known if not fact.is_scope)
 
     def at_least(self, severity: str) -> Findings:
-        """Return those that are as grave or graver.
+        """Return the findings of this severity or a greater severity.
 
         Examples
         --------
@@ -184,7 +183,7 @@ class Findings(TableResult, Sequence[Finding]):
         return self._of((finding for finding in self if finding.severity in grave), self._reach)
 
     def of_groups(self, names: Collection[str]) -> Findings:
-        """Return those of some groups, and those that are about no group in particular.
+        """Return the findings of some groups, and the findings that are not about a single group.
 
         Examples
         --------
@@ -200,15 +199,15 @@ class Findings(TableResult, Sequence[Finding]):
         return self._of(kept, reach)
 
     def text(self, most: int | None = MOST_NAMES, file: IO[str] | None = None) -> str:
-        """Return messages that nobody reads, then all findings by consumer group.
+        """Return the unread messages, then all findings by consumer group.
 
         Parameters
         ----------
         most : int or None
-            Queues and clients to name of each, and rows to show; all if None.
+            Most queues and clients of a finding, and most rows; all if None.
         file : text file, optional
-            Where it goes: on a terminal the table is fitted to its width, and severities have a
-            colour.
+            The destination: on a terminal, the table is fitted to its width and severities are
+            coloured.
         """
         most, is_known = checked_top(most, "most"), not self.missing
         blocks = []
@@ -243,7 +242,7 @@ class Findings(TableResult, Sequence[Finding]):
         return found
 
     def lines(self, file: IO[str] | None = None, top: int | None = None) -> Iterator[str]:
-        """Yield the same line by line; ``top`` is the most queues and clients of each."""
+        """Yield the lines of `text`; ``top`` is the most queues and clients of a finding."""
         yield from self.text(checked_top(top) or MOST_NAMES, file).split("\n")
 
     def main_table(self) -> pa.Table:
@@ -261,8 +260,8 @@ class Findings(TableResult, Sequence[Finding]):
         return pa.Table.from_pylist(rows, _TEXT_SCHEMA)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return one document: messages that nobody reads, how many findings there are of each
-        severity, and what they rest on.
+        """Return one document: unread messages, findings, their number by severity, and their
+        evidence.
         """
         counts = Counter(finding.severity for finding in self)
         reach = self._reach

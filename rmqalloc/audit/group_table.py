@@ -65,22 +65,21 @@ _DECIDING = frozenset(("clients", "subscriptions", "routes"))
 
 @dataclass(frozen=True, eq=False, repr=False)
 class GroupList(TableResult):
-    """All groups, each in one row; `group_list` makes it.
+    """All consumer groups, one row each; the result of `group_list`.
 
     Attributes
     ----------
     groups : pyarrow.Table
-        `GROUP_LIST_SCHEMA`, worst first. ``n_topics`` are those that are subscribed to, retry
-        topics aside. ``strategy`` is "POP", "PROXY" or "BROADCASTING" where clients share queues,
+        `GROUP_LIST_SCHEMA`, worst first. ``n_topics`` counts subscribed topics without retry
+        topics. ``strategy`` is "POP", "PROXY" or "BROADCASTING" where clients share queues,
         ``strategy_source`` as in `rmqalloc.plans.Plan.evidence`. ``messages`` is the lag. ``idle``,
-        ``unowned``, ``double_owned`` and ``skew`` are figures of who owns what now, null where that
-        is not known;
-        ``unread`` counts queues that hold or get messages and that nobody reads. ``errors``,
+        ``unowned``, ``double_owned`` and ``skew`` are figures of the present owners, null if the
+        owners are not known; ``unread`` counts unread queues that hold or get messages. ``errors``,
         ``warnings`` and ``notes`` count the findings of `rmqalloc.check`, ``worst`` is the rule of
         the most severe one. ``not_known`` are kinds of facts that the snapshot lacks; figures that
         depend on them are null.
     findings : Findings
-        What the groups are counted from; those of no group in particular too.
+        The findings that are counted, with findings that are not about a single group.
     """
 
     TABLES: ClassVar = ("groups",)

@@ -68,29 +68,30 @@ IsWanted = Callable[[str], bool]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CurrentOwners(TableResult):
-    """Who owns what; `current_owners` makes it. Its tables are made when they are first read.
+    """Present owners; the result of `current_owners`. Its tables are made on first access.
 
     Attributes
     ----------
     queues : pyarrow.Table
-        One row per consumer group and queue, worst first: unread, of several owners, unknown, then
-        the largest lag: `OWNED_QUEUES_SCHEMA`. ``owners`` are client ids: none if nobody reads the
-        queue, several where clients share it or their views differ, null if unknown; ``perhaps``
-        are those that may own an unknown one. ``known`` is "reported" by clients, "computed" from
-        what the snapshot shows, or "unknown". ``state`` and ``reason`` are those of
-        `rmqalloc.audit.reach_reasons.REASONS`, ``detail`` says more. ``messages`` is the lag, null
-        if unknown; ``last_consumed`` is the store time of the last consumed message, as ISO 8601 in
-        UTC. ``consumer_group`` is null for a topic to which no group subscribes.
+        One row per consumer group and queue, worst first: unread, several owners, unknown, then the
+        largest lag: `OWNED_QUEUES_SCHEMA`. ``owners`` are client ids: empty if the queue is unread,
+        several if clients share it or their views differ, null if unknown; ``perhaps`` are the
+        possible owners of an unknown queue. ``known`` is "reported" by clients, "computed" from the
+        snapshot, or "unknown". ``state`` and ``reason`` are those of
+        `rmqalloc.audit.reach_reasons.REASONS`, with more in ``detail``. ``messages`` is the lag,
+        null if unknown; ``last_consumed`` is the store time of the last consumed message, as ISO
+        8601 in UTC. ``consumer_group`` is null for a topic to which no group subscribes.
     clients : pyarrow.Table
-        One row per group and client id, the largest lag first: `OWNING_CLIENTS_SCHEMA`. A queue of
-        several owners counts for each. ``messages`` is the lag of all queues but ``n_without_lag``.
-        ``is_idle`` clients own no queue. Figures of a client that may own more are null.
+        One row per group and client id, the largest lag first: `OWNING_CLIENTS_SCHEMA`. A queue
+        with several owners counts for each owner. ``messages`` is the lag of all queues except
+        ``n_without_lag`` queues. ``is_idle`` clients own no queue. Figures of a client that may own
+        more are null.
     hosts : pyarrow.Table
-        The same by host, over all groups: `OWNING_HOSTS_SCHEMA`.
+        One row per host, over all groups: `OWNING_HOSTS_SCHEMA`.
     rows : QueueRows
         The rows of ``queues`` as numbers.
     evidence : Evidence
-        What the strategy of each group rests on.
+        The evidence of each group's strategy.
     """
 
     TABLES: ClassVar = ("queues", "clients", "hosts")
@@ -174,13 +175,13 @@ class CurrentOwners(TableResult):
         return f"CurrentOwners of {counted(n_groups, 'group')}: {queues}, {waiting}"
 
     def only(self, name: str, places: pa.Array) -> CurrentOwners:
-        """Return the same with some rows of one of the tables; the others stay as they are.
+        """Return a copy with some rows of one table; the remaining tables do not change.
 
         Parameters
         ----------
         name : {"queues", "clients", "hosts"}
         places : pyarrow.Array of int64
-            Positions of the rows that are kept.
+            Positions of the rows to keep.
 
         Examples
         --------
@@ -224,7 +225,7 @@ def current_owners(
     topics: Sequence[str] = ALL,
     clients: Sequence[str] = ALL,
 ) -> CurrentOwners:
-    """Show who owns what now.
+    """Return the present owners of all queues.
 
     Parameters
     ----------
@@ -232,7 +233,7 @@ def current_owners(
     groups, topics : sequence of str
         Patterns as in `fnmatch.fnmatchcase`, as for `check_snapshot`.
     clients : sequence of str
-        Patterns of client ids or their hosts: only what these clients own, or perhaps do.
+        Patterns of client ids or hosts: only queues that these clients own or may own.
 
     Returns
     -------
@@ -243,7 +244,7 @@ def current_owners(
     NoMatchError
         A pattern matches nothing.
     ValueError
-        Two groups or topics have one name, or a topic has too many queues to be laid out.
+        Two groups or topics have one name, or a topic has too many queues.
 
     Examples
     --------

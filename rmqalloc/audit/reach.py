@@ -46,15 +46,14 @@ REACH_SCHEMA = columns(
 
 
 class Reach:
-    """Who reads the queues that hold or get messages.
+    """Readers of the queues that hold or get messages.
 
     Attributes
     ----------
     answers : tuple of Answer
-        One for every group, topic and reason.
+        An answer per group, topic and reason.
     unread : tuple of Answer
-        Those of queues that nobody reads: the largest backlog first, those of an unknown one before
-        those without.
+        Answers of unread queues: largest backlog first, unknown backlogs before absent ones.
     """
 
     def __init__(
@@ -92,7 +91,7 @@ class Reach:
 
     @property
     def unknown(self) -> tuple[Answer, ...]:
-        """Answers of queues of which it is not known whether anybody reads them."""
+        """Answers of queues with unknown readers."""
         return tuple(answer for answer in self._open if answer.state == "unknown")
 
     @lazy_property
@@ -102,7 +101,7 @@ class Reach:
         return len(names.union(answer.topic for answer in self._open))
 
     def counts(self) -> dict[str, int]:
-        """Return the number of queues by reason, a queue counted once for every group."""
+        """Return the number of queues by reason; a queue counts once per group."""
         found = Counter[str]()
         for answer in self._open:
             found[answer.reason] += len(answer.queues)
@@ -111,13 +110,13 @@ class Reach:
         return dict(sorted(found.items()))
 
     def of_groups(self, names: Collection[str]) -> Reach:
-        """Return the answers of some groups, and those of topics that no group subscribes to."""
+        """Return the answers of some groups, and of topics without a subscribed group."""
         wanted = {None, *names}
         return Reach(lambda: (answer for answer in self.answers if answer.consumer_group in wanted))
 
     def lasting(self, before: Reach) -> Reach:
-        """Return what is unread at both of two looks; of a queue that was read at the one before,
-        it is not known.
+        """Return the queues that are unread in two readings; a queue that was read before is
+        unknown.
         """
         seen = set()
         for answer in before.unread:
@@ -152,8 +151,8 @@ def reach_of(
     with_all_groups: bool,
     with_read: bool = False,
 ) -> Reach:
-    """Return who reads the queues of the topics of some groups; ``with_read`` also those that
-    nobody writes to.
+    """Return the readers of the queues of some groups' topics; ``with_read`` includes queues that
+    no producer writes to.
     """
 
     def make(groups: Iterable[SignedGroup]) -> Iterator[Answer]:
@@ -176,7 +175,7 @@ def reach_of(
 
 
 def queue_ranges(queues: Iterable[MessageQueue]) -> Iterator[str]:
-    """Yield queues of one topic in few words, by broker.
+    """Yield the queues of one topic as ranges by broker.
 
     Examples
     --------

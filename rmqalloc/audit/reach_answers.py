@@ -37,7 +37,7 @@ SomeQueues = Sequence[MessageQueue]
 
 @dataclass(eq=False)
 class Answer:
-    """Who reads some queues of a topic, or why nobody does.
+    """The readers of some queues of a topic, or the reason why they are unread.
 
     Attributes
     ----------

@@ -7,15 +7,15 @@ from rmqalloc.dataclass import dataclass
 
 @dataclass(frozen=True)
 class ReachReason:
-    """Why somebody reads a queue, or nobody.
+    """The reason why a queue is read or unread.
 
     Attributes
     ----------
     state : {"read", "unread", "unknown"}
     meaning : str
-        What it says of the queue.
+        The reason as a clause.
     help : str
-        What to do, empty if nothing.
+        Advice; empty if there is none.
     """
 
     state: str

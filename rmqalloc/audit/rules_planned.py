@@ -26,18 +26,18 @@ Owners = str | tuple[str, ...] | None
 
 
 def owners_after(plan: Plan, scenario: str | None = None) -> Planned:
-    """Return owners of all queues after a scenario of a plan.
+    """Return the owners of all queues after a scenario of a plan.
 
     Parameters
     ----------
     plan : Plan
     scenario : str, optional
-        Its name; need not be given if there is just one.
+        Its name; optional if the plan has one scenario.
 
     Raises
     ------
     ValueError
-        The plan has no such scenario, or several and none is named.
+        The plan has no such scenario, or has several and ``scenario`` is not given.
     """
     from rmqalloc.plans.plan_totals import scenario_of
 

@@ -43,7 +43,7 @@ class Settling(NamedTuple):
     ----------
     state : {"settled", "unsettled", "unknown"}
     reason : str
-        What is not as it will be, or not known, as a clause; empty where the group has settled.
+        What is not settled or not known, as a clause; empty if the group has settled.
     """
 
     state: str
@@ -54,11 +54,11 @@ class Settling(NamedTuple):
 def settlings(
     snapshot: Snapshot | Known, groups: Sequence[str] = ALL, topics: Sequence[str] = ALL
 ) -> dict[str, Settling]:
-    """Return of every group whether it has settled.
+    """Return for every group whether it has settled.
 
-    A group has settled if all its clients report what they own, and each queue, those of retry
-    topics aside, has exactly one owner, the one that the clients compute. Where clients share
-    queues (POP, a proxy, broadcasting) a client has to read each.
+    A group has settled if all its clients report their queues, and each queue (retry topics aside)
+    has exactly one owner, which is the computed owner. If clients share queues (POP, a proxy,
+    broadcasting), a client must read each queue.
 
     Parameters
     ----------

@@ -4,7 +4,7 @@ The first row that holds decides::
 
     what holds of the group                  show guard plan expl comp simu swit reco diff
     its client list is not known               U    U    L    L    L    L    L    L    -
-    a broker does not answer             U    U    L    L    L    L    L    L    -
+    a broker does not answer                   U    U    L    L    L    L    L    L    -
     it has no client, and is in doubt          -    X    D    R    D    R    D    D    -
     it has no client                           -    X    -    R    -    R    -    -    -
     its subscriptions are not known            U    U    L    L    L    L    L    L    -
@@ -13,7 +13,7 @@ The first row that holds decides::
     its clients do not divide the queues       -    -    -    D    D    D    D    D    D
     its strategy cannot be computed            U    U    R    R    R    R    R    R    R
     brokers let it pop messages                -    -    -    D    D    D    D    D    D
-    its clients use several strategies   -    -    N    N    N    N    N    R    -
+    its clients use several strategies         -    -    N    N    N    N    N    R    -
     its strategy is in doubt                   U    U    R    N    R    R    R    R    R
     brokers list different clients             -    X    N    N    L    L    L    L    -
     some clients do not report their queues    U    U    N    N    N    N    N    N    -

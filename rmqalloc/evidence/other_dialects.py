@@ -112,7 +112,7 @@ def computed_otherwise(
     --------
     >>> group = Group("g", ("T",), (Client("a", language="JAVA"), Client("b", language="CPP")))
     >>> list(computed_otherwise([group], "CONSISTENT_HASH", None))
-    ['g: 1 client is the C++ client, and the C++ client has no CONSISTENT_HASH: it divides by AVG alone, which is planned']
+    ['g: 1 client is the C++ client, and the C++ client has no CONSISTENT_HASH: it has only AVG, which is planned']
     """
     method = method_set(strategy, params)
     if "dialect" in method.params or all(method.in_dialect(name) == method for name in DIALECTS):

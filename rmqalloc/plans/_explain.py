@@ -37,7 +37,7 @@ from rmqalloc.text import counted, literal, nearest, printable
 
 @dataclass(frozen=True, repr=False)
 class Explanation(TableResult):
-    """Who owns a queue, and why.
+    """The owner of a queue and the reasoning.
 
     Attributes
     ----------
@@ -46,25 +46,24 @@ class Explanation(TableResult):
     strategy : str
         RocketMQ's name of it.
     owner : str or None
-        Client id, the first in Java's order if there are several; None for nobody, or where it is
-        not known.
+        Client id, the first in Java's order if there are several; None if the queue is unowned or
+        the owner is not known.
     n_queues, n_clients : int
-        Of the topic and the group, both in Java's order.
+        Number of queues of the topic and of clients of the group.
     queue_place : int
-        Place of the queue among them, from 0.
+        Number of the queue in Java's sort order, from 0.
     steps : tuple of str
-        The reasoning, one sentence each.
+        The steps of the reasoning, one sentence each.
     facts : mapping
         Its numbers, for programs.
     others : tuple of str
-        Further owners: in a group whose clients differ there may be several. The steps then go view
-        by view.
+        Further owners, if the group's clients differ. The steps are then listed by view.
     known : {"reported", "computed", "unknown"}
-        How it is known who owns the queue now.
+        How the present owner is known.
     computed : tuple of str
-        Client ids that take the queue by these steps, whatever is reported.
+        Client ids that take the queue by these steps, independent of reports.
     detail : str
-        Why the owner is not known, empty where it is.
+        Why the owner is not known; empty if it is known.
     """
 
     TABLES: ClassVar = ()
@@ -136,7 +135,7 @@ class Explanation(TableResult):
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data, ready for ``json.dump``."""
+        """Return plain data for ``json.dump``."""
         return {
             **vars(self),
             "queue": self.queue._asdict(),
@@ -172,7 +171,7 @@ def explain(
         Names, not patterns.
     queue_id : int
     strategy : str, optional
-        As `rmqalloc.strategy` takes it; the group's own if not given.
+        As for `rmqalloc.strategy`; by default the group's strategy.
     params : mapping, optional
         Its parameters.
 
@@ -181,7 +180,7 @@ def explain(
     UnansweredError
         The owner cannot be computed; see `rmqalloc.evidence.decisions`.
     ValueError
-        There is no such group, topic or queue, or the strategy refuses it with Java's text.
+        There is no such group, topic or queue, or the strategy raises Java's error.
     TypeError
         A parameter is wrong.
 

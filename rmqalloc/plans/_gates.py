@@ -32,7 +32,7 @@ _MOST_QUEUES = 2**31 - 1
 
 
 class GateViolation(NamedTuple):
-    """A group that does not keep a bound in a scenario.
+    """A group that exceeds a limit in a scenario.
 
     Attributes
     ----------
@@ -51,31 +51,31 @@ class GateViolation(NamedTuple):
 
 @dataclass(frozen=True)
 class Gates:
-    """Bounds for every group in every scenario, each over all topics of the group.
+    """Limits for every group in every scenario, each over all topics of the group.
 
-    Nobody knows what moves where a topic that could be planned before cannot be so after, so no
-    bound is kept there. The other way round, all queues of the topic move, from nobody; nothing of
-    the group counts as worse then, for there is no before.
+    If a topic can be planned before a scenario and not after it, its moves are not known and every
+    limit counts as exceeded. If a topic can be planned only after it, all its queues move from no
+    owner, and nothing counts as worse.
 
     Attributes
     ----------
     max_moved : float, optional
         Most queues that may change owner.
     max_moved_share : float, optional
-        The same as a share of the group's queues before, 0.2 for a fifth.
+        The same as a share of the group's queues before the scenario: 0.2 is 20 %.
     max_skew : float, optional
         Greatest skew after.
     fail_if_worse : bool
-        Queues without an owner and with several, idle clients, skew and the greatest load must not
-        grow. A group of whose present one of these is not known does not keep that.
+        Unowned queues, double-owned queues, idle clients, skew and the greatest load must not grow.
+        A group exceeds this limit if one of these figures is not known before the scenario.
     max_unowned, max_double : int, optional
-        Most queues without an owner, and with several, at the worst moment until all clients
-        follow, see `Plan.transitions`; of the former those that producers write to. An upper bound
-        counts as the figure.
+        Most unowned queues that producers write to, and most double-owned queues, at the worst
+        moment until all clients follow; see `Plan.transitions`. An upper bound counts as the
+        figure.
     max_unowned_seconds : str, optional
-        Longest time that a queue may have no owner until all clients follow: ``30`` or ``30@worst``
-        of the worst case, ``30@p99`` of 99 in 100. A queue that has none when all have followed
-        breaks it; so does a change of which no timer says when clients follow.
+        Longest time that a queue may be unowned until all clients follow, in seconds: ``30`` or
+        ``30@worst`` for the worst case, ``30@p99`` for 99 of 100 cases. The limit is exceeded if a
+        queue stays unowned, or if no timer bounds the time.
     informed_by : {"notice", "timer", "scan", "crash"}
         As for `Plan.transitions`.
 
@@ -95,7 +95,7 @@ class Gates:
     informed_by: Annotated[str, Text(WAYS)] = "notice"
 
     def to_data(self) -> dict[str, float | bool | str]:
-        """Return the bounds that there are, as a plan's file holds them.
+        """Return the given limits, as in a plan's file.
 
         Examples
         --------
@@ -113,11 +113,11 @@ class Gates:
 
     @property
     def is_open(self) -> bool:
-        """Whether there is no bound at all."""
+        """True if no limit is given."""
         return self == Gates(informed_by=self.informed_by)
 
     def broken(self, plan: Plan) -> tuple[GateViolation, ...]:
-        """Return groups that do not keep the bounds, scenario by scenario, the worst first."""
+        """Return the groups that exceed limits, by scenario, worst first."""
         found: list[GateViolation] = []
         if self.is_open:
             return ()
@@ -213,7 +213,7 @@ def read_gates(path: str | os.PathLike[str]) -> Gates:
     OSError
         The file cannot be read.
     GatesError
-        It is not such a file; the message names file, line, column and field.
+        The file is not valid; the message names file, line, column and field.
     ModuleNotFoundError
         A YAML file is given and PyYAML is not installed.
     """

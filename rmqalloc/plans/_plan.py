@@ -127,48 +127,47 @@ class StoredDetails(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Plan(TableResult):
-    """What scenarios make of the consumer groups of a snapshot; `plan_snapshot` makes it.
+    """The result of applying scenarios to a snapshot; `plan_snapshot` returns it.
 
     Attributes
     ----------
     units : pyarrow.Table
-        One row per consumer group, topic and scenario, "current" first: `UNITS_SCHEMA`. Where it
-        is not known who owns some queue now, figures of owners are null in "current", and scenarios
-        start from what the clients compute.
+        One row per consumer group, topic and scenario, "current" first: `UNITS_SCHEMA`. If the
+        owner of a queue is not known now, figures of owners are null in "current", and scenarios
+        start from the computed owners.
     groups : pyarrow.Table
-        One row per scenario and group, over all its topics that could be planned, made when it is
-        first read: `GROUPS_SCHEMA`. ``idle`` counts clients without a queue of any topic,
-        ``n_clients`` a repeated id as often as it repeats. ``backlog_moved`` are messages not yet
-        consumed in the queues that change owner; null where no lag is known. ``clients_gaining``
-        and ``clients_losing`` have more or less queues of all topics after than before.
+        One row per scenario and group, over all its topics that could be planned, made on first
+        access: `GROUPS_SCHEMA`. ``idle`` counts clients without a queue of any topic, ``n_clients``
+        a repeated id as often as it repeats. ``backlog_moved`` are messages not yet consumed in the
+        queues that change owner; null if no lag is known. ``clients_gaining`` and
+        ``clients_losing`` count clients with more and fewer queues after than before.
     clients : pyarrow.Table
-        One row per scenario, group, topic and client id, made when it is first read:
+        One row per scenario, group, topic and client id, made on first access:
         `CLIENTS_SCHEMA`. ``before - lost + gained`` is ``after``; ``status`` is "stays", "new" or
-        "gone". Of a unit that cannot be assigned before any change nobody owns a queue there; it
-        has rows in the scenarios that cure it.
+        "gone". A unit that cannot be assigned before any change has no owners there; it has rows in
+        the scenarios that fix it.
     queues : pyarrow.Table
-        One row per scenario, group, topic and queue, made when it is first read: `QUEUES_SCHEMA`.
-        ``change`` is "gone" for a queue that is not there after, else "unowned" for one that nobody
-        owns after, "new" for one that was not there before, "moved", or "kept".
+        One row per scenario, group, topic and queue, made on first access: `QUEUES_SCHEMA`.
+        ``change`` is "gone" for a queue that does not exist after, else "unowned" for a queue
+        without an owner after, "new" for a queue that did not exist before, "moved", or "kept".
     evidence : pyarrow.Table
-        One row per group that was looked at, those left out among them, made when it is first read:
-        what the plan of it rests on, `rmqalloc.evidence.EVIDENCE_SCHEMA`. A plan that was read from
-        a file has none.
+        One row per group, including groups that are left out, made on first access: the evidence of
+        its plan, `rmqalloc.evidence.EVIDENCE_SCHEMA`. Empty for a plan that was read from a file.
     scenarios : tuple of Scenario
     warnings : tuple of str
         What is left out, and why.
     input_digest : str
-        SHA-256 of what the plan reads of the snapshot, made when it is first read.
+        SHA-256 of the part of the snapshot that the plan reads, made on first access.
     tool_version : str
     semantics : int
-        What plans meant to the release that made it, see `SEMANTICS`.
+        Semantics of the release that made it, see `SEMANTICS`.
     snapshot_time : str or None
-        When the snapshot was taken, as ISO 8601 in UTC, where it says so.
+        Time of the snapshot as ISO 8601 in UTC, if known.
     gates : mapping
-        Bounds that it was held to, by field of `rmqalloc.plans.Gates`; `rmqalloc.verify` holds it
-        to them again.
+        Limits that were applied, by field of `rmqalloc.plans.Gates`; `rmqalloc.verify` applies them
+        again.
     inputs : PlanInputs
-        What it follows from, from which `rmqalloc.verify` makes it again.
+        The inputs from which `rmqalloc.verify` recomputes it.
     undo : mapping
         The way back from every scenario by name: see `rmqalloc.plans._ways_back.ways_back`.
     """
@@ -194,31 +193,30 @@ class Plan(TableResult):
     undo = lazy_property[Mapping[str, Any]](attrgetter("details.undo"))
 
     def transitions(self, informed_by: str = "notice") -> pa.Table:
-        """Return what is open while the clients of every group follow a scenario one by one.
+        """Return the unowned and double-owned queues while the clients of every group follow a
+        scenario one by one.
 
         Parameters
         ----------
         informed_by : {"notice", "timer", "scan", "crash"}
-            How clients learn that others joined or left, see
+            How clients learn that clients joined or left, see
             `rmqalloc.ownership.transitions.notification_delay.hearing_of`.
 
         Returns
         -------
         pyarrow.Table
             One row per scenario and group: `TRANSITIONS_SCHEMA`, the figures of
-            `rmqalloc.ownership.transitions.open_queues.Open`; of queues without an owner only those count
-            that producers write to. The column ``informed_by`` says "routes" where clients learn of
-            the change by their routes, and "deployment" where each is redeployed, so that no timer
-            says when; its seconds are null then. Where queues have several owners and many clients
+            `rmqalloc.ownership.transitions.open_queues.Open`; unowned queues count only if
+            producers write to them. The column ``informed_by`` is "routes" if clients learn of the
+            change from their routes, and "deployment" if each client is redeployed: no timer bounds
+            the time then, and seconds are null. If queues have several owners and many clients
             change, expected numbers and queue-seconds are null too. Empty for a plan that was read
             from a file.
         """
         return self.details.transitions(self.scenarios, informed_by)
 
     def text(self) -> Iterator[str]:
-        """Yield the plan as JSON, piece by piece and always the same, but for its hash and the last
-        brace.
-        """
+        """Yield the plan as canonical JSON in pieces, without its hash and the last brace."""
         yield canonical(self._head())[:-1]
         yield from (f',"{name}":{plain_text(one)}' for name, one in self._certificate().items())
         yield ',"tables":{'
@@ -248,8 +246,8 @@ class Plan(TableResult):
 
     @lazy_property
     def digest(self) -> str:
-        """SHA-256 over the input, the version, the scenarios and all results: what is the same has
-        the same.
+        """SHA-256 over the input, the version, the scenarios and all results; equal plans have
+        equal digests.
         """
         import hashlib
 
@@ -259,7 +257,7 @@ class Plan(TableResult):
         return hashed.hexdigest()
 
     def parts(self) -> dict[str, Any]:
-        """Return the document of the plan's file, but for its tables and its hash."""
+        """Return the document of the plan's file without its tables and its hash."""
         return {**self._head(), **self._certificate()}
 
     def to_dict(self) -> dict[str, Any]:
@@ -272,8 +270,8 @@ class Plan(TableResult):
         return {**self.parts(), "tables": columns, "digest": self.digest}
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the plan as a file that `rmqalloc.plans.load_plan` reads, packed if it ends in
-        ``.gz``; see `write_plan`.
+        """Write the plan to a file that `rmqalloc.plans.load_plan` reads, compressed if the name
+        ends in ``.gz``; see `write_plan`.
         """
         write_plan(self, path)
 
@@ -383,7 +381,7 @@ class Plan(TableResult):
 
     @property
     def n_groups(self) -> int:
-        """How many consumer groups there are."""
+        """Number of consumer groups."""
         return int(self.groups.num_rows) // (len(self.scenarios) + 1)
 
 

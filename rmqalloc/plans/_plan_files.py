@@ -48,7 +48,7 @@ def load_plan(path: str | os.PathLike[str]) -> Plan:
     OSError
         The file cannot be read.
     PlanError
-        It is no plan of this version, or its hash is not that of its content.
+        The file is not a plan of this version, or its hash does not match its content.
     """
     file = read_plan_file(path)
     if not file.is_unchanged:

@@ -42,33 +42,33 @@ def plan_snapshot(
     Parameters
     ----------
     snapshot : Snapshot or Known
-        Of one that is `rmqalloc.evidence.known` nothing is looked up again.
+        A `Known` snapshot is used without further lookups.
     scenarios : iterable of Scenario
-        What to try; also as `rmqalloc.scenarios.scenarios_of` takes them. None at all gives the
-        present state.
+        The changes to plan, also in the forms that `rmqalloc.scenarios.scenarios_of` accepts.
+        Without scenarios, the plan has only the present state.
     groups, topics : sequence of str
-        Patterns, as `fnmatch.fnmatchcase` has them; a group or topic must match one.
+        Patterns for `fnmatch.fnmatchcase`; a group or topic must match one of them.
     with_retry : bool
         As for `rmqalloc.snapshot.units.unit_pairs`.
     strict : bool
-        Refuse scenarios that name a client, broker, topic or machine room which nothing planned
-        has; else it is a warning.
+        Raise an error if a scenario names a client, broker, topic or machine room that no planned
+        group has; otherwise it is a warning.
 
     Returns
     -------
     Plan
-        A unit that cannot be planned says why in ``units``, and counts nothing elsewhere.
+        A unit that cannot be planned has the reason in ``units`` and is not counted elsewhere.
 
     Raises
     ------
     NoMatchError
-        A pattern matches nothing, or ``strict`` and a name of a scenario does not.
+        A pattern matches nothing, or with ``strict`` a name in a scenario matches nothing.
     UnansweredError
         No group can be planned; see `rmqalloc.evidence.decisions`.
     ScenarioError, ValueError
         A scenario or the snapshot is wrong.
     RoomsUnknownError
-        A scenario asks for machine rooms, and the snapshot knows none.
+        A scenario needs machine rooms, and the snapshot has none.
 
     Examples
     --------

@@ -34,7 +34,7 @@ _SHOWN = 3
 
 
 class UndoError(Error, ValueError):
-    """There is no way back, or the cluster is not as the plan left it."""
+    """There is no way back, or the cluster differs from the state after the plan."""
 
 
 def undo_plan(plan: Plan, snapshot: Snapshot | Known, scenario: str | None = None) -> Plan:
@@ -43,24 +43,24 @@ def undo_plan(plan: Plan, snapshot: Snapshot | Known, scenario: str | None = Non
     Parameters
     ----------
     plan : Plan
-        What was applied, with its inputs: see `rmqalloc.plans.load_plan`.
+        The applied plan, with its inputs: see `rmqalloc.plans.load_plan`.
     snapshot : Snapshot or Known
-        The cluster now. Clients that joined under generated names may have any.
+        The present cluster. Clients that joined under generated names may have any names.
     scenario : str, optional
-        Name of the scenario that was applied; need not be given if there is just one.
+        Name of the applied scenario; optional if the plan has one scenario.
 
     Returns
     -------
     Plan
-        One scenario, or several, each of its own groups, where these need different changes. Every
-        queue ends with the owners that it had before.
+        One scenario, or several scenarios if groups need different changes. Every queue ends with
+        its previous owners.
 
     Raises
     ------
     UndoError
-        The cluster is not as the scenario leaves it, or a group has no way back.
+        The cluster differs from the state after the scenario, or a group has no way back.
     ValueError
-        The plan has no such scenario, or several and none is named.
+        The plan has no such scenario, or has several and ``scenario`` is not given.
     """
     name = _name(plan, scenario)
     chosen = next(applied for applied in plan.scenarios if applied.name == name)

@@ -53,18 +53,18 @@ _MOST_LETTERS = 60
 
 @dataclass(frozen=True)
 class Verification:
-    """What `verify` found.
+    """The result of `verify`.
 
     Attributes
     ----------
     problems : tuple of str
         Why the plan is rejected.
     recomputed : tuple of str
-        What was recomputed and is equal; empty for a plan that is rejected.
+        Parts that were recomputed and are equal; empty for a rejected plan.
     not_recomputed : tuple of str
-        What could not be, and why; empty for a plan that is rejected.
+        Parts that could not be recomputed, and why; empty for a rejected plan.
     not_verified : tuple of str
-        What the file states and nothing else shows; empty for a plan that is rejected.
+        Parts that only the file states; empty for a rejected plan.
     """
 
     problems: tuple[str, ...] = ()
@@ -74,13 +74,11 @@ class Verification:
 
     @property
     def is_verified(self) -> bool:
-        """Whether all of the plan that can be recomputed was recomputed, and is equal."""
+        """True if every part of the plan that can be recomputed was recomputed and is equal."""
         return not self.problems and not self.not_recomputed
 
     def lines(self, file: IO[str] | None = None) -> Iterator[str]:
-        """Yield all of it as text; text from the file cannot make another line but one that is
-        indented.
-        """
+        """Yield the result as lines of text. Text from the file is always indented."""
         head = "not verified" if self.not_recomputed else "verified"
         yield "rejected" if self.problems else head
         stated = [", ".join(self.not_verified)] if self.not_verified else []
@@ -102,21 +100,21 @@ def verify(
     path: str | os.PathLike[str],
     snapshot: Snapshot | str | os.PathLike[str] | None = None,
 ) -> Verification:
-    """Make a saved plan again from its inputs, and compare all of its file with that.
+    """Verify a saved plan by recomputing every value from its inputs.
 
     Parameters
     ----------
     path : path
-        What ``plan --out`` or `rmqalloc.plans.save_plan` wrote.
+        File that ``plan --out`` or `rmqalloc.plans.save_plan` wrote.
     snapshot : Snapshot or path, optional
-        What the plan was made from. With it the inputs are compared, too.
+        Snapshot that the plan was made from. If given, the inputs are compared with it.
 
     Raises
     ------
     OSError
         A file cannot be read.
     PlanError
-        The file is not a plan, or more would have to be planned than is replayed; see
+        The file is not a plan, or the plan is larger than the replay limit; see
         `rmqalloc.plans._verification`.
     rmqalloc.snapshot.SnapshotError
         The snapshot cannot be read.

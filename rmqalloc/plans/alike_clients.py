@@ -1,4 +1,4 @@
-"""Clients of a group that change alike, so that it can be said once for all of them."""
+"""Clients of a group with equal changes, described once."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class AlikeClients(NamedTuple):
     client_ids : list of str
         In natural order.
     before, after : tuple of int
-        Fewest and most queues of one of them.
+        Fewest and most queues of a client.
     """
 
     status: str
@@ -38,7 +38,7 @@ class AlikeClients(NamedTuple):
     after: tuple[int, int]
 
     def change_text(self) -> str:
-        """Return the change of each of them, and from how many queues to how many.
+        """Return the change per client, with the numbers of queues before and after.
 
         Examples
         --------
@@ -53,7 +53,7 @@ class AlikeClients(NamedTuple):
         return f"{'+' if self.change > 0 else '−'} {abs(self.change):,} ({before} → {after} queues)"
 
     def sentence(self, n_clients: int) -> str:
-        """Return what becomes of them, given the number of all clients.
+        """Return a sentence on their change, given the number of all clients.
 
         Examples
         --------

@@ -1,5 +1,5 @@
-"""Strategies side by side: what a change costs under each, how even each is after it, and what a
-departure then costs.
+"""Strategies side by side: the moves of a change, the balance after it, and the moves if a client
+then leaves.
 """
 
 from __future__ import annotations
@@ -83,9 +83,9 @@ class Candidate(NamedTuple):
     Attributes
     ----------
     label : str
-        What to call it.
+        Its name in the result.
     strategy : str
-        As `rmqalloc.strategy` takes it.
+        As for `rmqalloc.strategy`.
     params : mapping
         Its parameters.
     """
@@ -106,14 +106,14 @@ class Comparison(TableResult):
         are queues of all topics that change owner from now to the changed state under the
         candidate. ``departure_mean`` and ``departure_worst`` are queues that move if one client
         leaves that state, over all its clients, and ``departure_least_mean`` the mean of the least
-        possible, where all clients have one route and one client list. Of several clients with one
-        id, one leaves and the others stay; each counts as a departure. They are null for a group
-        that the candidate cannot assign.
+        possible number, if all clients have one route and one client list. If several clients share
+        an id, one of them leaves at a time. The figures are null for a group that the candidate
+        cannot assign.
     warnings : tuple of str
-        What is left out or cannot be assigned, and why.
+        Groups and topics that are left out or cannot be assigned, and why.
     refused : tuple of (str, str)
-        Consumer group and label of each candidate that cannot assign a topic of the group, though
-        it has queues and clients. The figures of that row are those of the other topics.
+        Consumer group and label of each candidate that cannot assign a topic of the group that has
+        queues and clients. The figures of that row are of the remaining topics.
     """
 
     TABLES: ClassVar = ("table",)
@@ -179,9 +179,9 @@ def compare(
     ----------
     snapshot : Snapshot
     candidates : sequence of Candidate or str
-        Strategies, or names of those that need no parameters. Labels must differ.
+        Strategies, or names of strategies that need no parameters. Labels must differ.
     changes : sequence of changes
-        What else happens, the same for each.
+        Further changes, the same for each candidate.
     groups, topics : sequence of str
         Patterns, as for `plan_snapshot`.
 

@@ -31,7 +31,7 @@ _FLOWS = ("before", "after", "gained", "lost")
 
 
 class Summary(NamedTuple):
-    """What a scenario comes to.
+    """Sums of a scenario.
 
     Attributes
     ----------
@@ -41,19 +41,18 @@ class Summary(NamedTuple):
     groups_worse : int
         Groups that get worse: see `rmqalloc.plans.worst_first`.
     groups_better : int
-        Groups in which a figure gets better; one that also gets worse in another counts as both.
+        Groups in which a figure gets better; a group with better and worse figures counts as both.
     groups_unknown : int
-        Groups of whose present a figure is not known, so that nothing can be compared with it.
+        Groups with an unknown present figure, so that it cannot be compared.
     worse, better : tuple of str
-        Which figures get worse and better, and of several groups in how many.
+        Figures that get worse and better, with the number of groups.
     moved, unowned, double_owned, idle : int
-        Queues that change owner, queues that nobody, or several clients, own after, and clients
-        without a queue after.
+        Queues that change owner, unowned and double-owned queues after, and clients without a queue
+        after.
     gain, lose : int
-        Clients, each counted in every group it is in, that have more queues after than before, and
-        that have less.
+        Clients with more and with fewer queues after than before; a client counts in every group.
     unowned_before, double_owned_before, idle_before : int or None
-        None where that is not known of some group.
+        None if not known for a group.
     """
 
     scenario: str
@@ -74,7 +73,7 @@ class Summary(NamedTuple):
     idle_before: int | None
 
     def sentence(self, n_groups: int) -> str:
-        """Return all that in one sentence.
+        """Return the sums as one sentence.
 
         Examples
         --------
@@ -219,8 +218,8 @@ def present_columns(groups: pa.Table) -> dict[str, list[Any]]:
 
 
 def client_totals(clients: pa.Table, *by: str) -> pa.Table:
-    """Return queues of clients over topics and groups: what is even topic by topic may be uneven in
-    all.
+    """Return the queues of clients over topics and groups. Loads that are even by topic may be
+    uneven in total.
 
     Parameters
     ----------
@@ -233,12 +232,12 @@ def client_totals(clients: pa.Table, *by: str) -> pa.Table:
     -------
     pyarrow.Table
         ``scenario``, the keys, ``n_units`` (groups times topics), ``before``, ``after``, ``gained``
-        and ``lost``; in the order in which they first come.
+        and ``lost``, in the order of first appearance.
 
     Raises
     ------
     ValueError
-        A key is none.
+        A key is unknown.
     """
     if not by or not set(by) <= set(KEYS):
         raise ArgumentError(f"by must be some of {', '.join(KEYS)}, got {by!r}")

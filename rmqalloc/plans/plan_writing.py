@@ -1,6 +1,4 @@
-"""Plans into files: always the same bytes for the same plan, with a hash at the end, whole or not
-at all.
-"""
+"""Write plans to files, atomically and with a hash at the end; equal plans give equal bytes."""
 
 from __future__ import annotations
 
@@ -32,8 +30,8 @@ class Written(Protocol):
 
 
 def write_plan(plan: Written, path: str | os.PathLike[str]) -> str:
-    """Write a plan as JSON, packed if the name ends in ``.gz``, whole or not at all; plans of the
-    same have the same bytes.
+    """Write a plan as JSON, compressed if the name ends in ``.gz``, atomically; equal plans give
+    equal bytes.
 
     Examples
     --------

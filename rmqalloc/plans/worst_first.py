@@ -1,5 +1,5 @@
-"""The order of a plan's groups and topics: the worst is what gets worse by a scenario, not what
-moves most.
+"""The order of a plan's groups and topics: groups that get worse in a scenario come first, not
+groups that move most.
 
 Each is compared with itself before any change. In this order count: topics that can no longer be
 assigned, of which nothing is known afterwards; growth of queues without an owner, of queues with

@@ -1,4 +1,4 @@
-"""One table in every form that people and programs ask for."""
+"""Write a table in every output format."""
 
 from __future__ import annotations
 
@@ -40,20 +40,20 @@ def write_table(
     Parameters
     ----------
     table : pyarrow.Table
-        What to write; its texts may hold anything.
+        The table; its texts may have any content.
     output : str
-        One of `OUTPUTS`. ``table`` is text for people: columns without any value are left out, and
-        on a terminal long names lose their middle; ``wide`` leaves out nothing. ``csv`` puts an
-        apostrophe before a text that a spreadsheet would take for a formula. Where there is no
-        number (null, infinite, not a number) JSON has ``null``.
+        One of `OUTPUTS`. ``table`` is text: empty columns are left out, and on a terminal long
+        names are shortened in the middle; ``wide`` is complete. ``csv`` puts an apostrophe before a
+        text that a spreadsheet would read as a formula. JSON has ``null`` for null, infinite and
+        NaN.
     file : text or binary file
-        Where to. Parquet needs a binary file or a text file over one, such as standard output, and
-        no terminal.
+        The destination. Parquet needs a binary file, or a text file over a binary file such as
+        standard output, and no terminal.
     columns : sequence of str or "a,b", optional
-        Which columns, in that order; all as they are if not given.
+        Columns in the given order; all columns by default.
     sort : "a,-b", optional
-        Columns to sort by, the weightiest first; ``-`` before a name: the largest first. Nulls come
-        last.
+        Columns to sort by, most significant first; ``-`` before a name sorts in descending order.
+        Nulls come last.
     top : int, optional
         At most N rows.
 
@@ -62,7 +62,7 @@ def write_table(
     ColumnError
         The table has no such column.
     ValueError
-        The output or ``top`` is not what it can be, or Parquet would go to a terminal.
+        The output or ``top`` is invalid, or Parquet would go to a terminal.
 
     Examples
     --------

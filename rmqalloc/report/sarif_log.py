@@ -1,4 +1,4 @@
-"""What an audit found, in every form that people and programs ask for, SARIF among them."""
+"""Write findings of an audit in every output format, including SARIF."""
 
 from __future__ import annotations
 
@@ -47,24 +47,24 @@ def write_findings(
     Parameters
     ----------
     found : iterable of Finding
-        In the order in which they are to stand.
+        Findings in their output order.
     output : str
         One of `OUTPUTS`. ``table`` is text by consumer group that names `MOST_NAMES` queues and
         clients of a finding; ``wide`` names all. ``json`` is one document, ``html`` a page;
         ``jsonl``, ``yaml``, ``csv``, ``parquet`` and ``md`` have one row each.
     file : text file
-        Where to; Parquet needs one over a binary file, such as standard output.
+        The destination; Parquet needs a text file over a binary file, such as standard output.
     source : str, optional
         Path of the snapshot, of several files the first, for ``sarif``.
     places : mapping of str to Place, optional
         File, line and column of each group, for ``sarif``.
     show : {"findings", "unread", "reach"}, optional
-        One table alone instead of text, see `rmqalloc.audit.Findings`.
+        A single table instead of text, see `rmqalloc.audit.Findings`.
 
     Raises
     ------
     ValueError
-        The output is none of them, or Parquet would go to a terminal.
+        The output is unknown, or Parquet would go to a terminal.
 
     Examples
     --------
@@ -107,8 +107,9 @@ def sarif(
 
     Notes
     -----
-    Static Analysis Results Interchange Format (OASIS), version 2.1.0. Names are escaped so that none is taken for a link or a
-    placeholder; queues and clients stand in the results' properties as they are.
+    Static Analysis Results Interchange Format (OASIS), version 2.1.0. Names are escaped so that no
+    name is read as a link or a placeholder; queues and clients are unescaped in the results'
+    properties.
 
     Examples
     --------

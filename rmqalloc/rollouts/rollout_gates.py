@@ -57,7 +57,7 @@ def violated_gates(
     >>> topic = Topic("T", (TopicBroker("b", 8),))
     >>> snapshot = Snapshot((topic,), (Group("g", ("T",), (Client("c1"), Client("c2")), strategy="AVG"),))
     >>> [line.partition(":")[2] for line in violated_gates(rollout.restart(snapshot), max_unowned=3)]
-    [' 4 queues without a reader at the worst moment of step 1 (batch 1 of 2: 1 client stops), at most 3 are allowed']
+    [' 4 queues without a reader at the worst moment of step 1 (batch 1 of 2: 1 client stops); the limit is 3']
     """
     gates = broken_gates(rollout, max_moved_per_queue, max_unowned, max_double, max_unowned_seconds)
     return (gate.text for gate in gates)

@@ -87,7 +87,7 @@ class Cluster:
     profile : Profile
         Release of brokers and clients.
     seed : int
-        Of all that is random.
+        Seed of all random choices.
     latency : int
         Milliseconds one way between any two.
 

@@ -244,7 +244,7 @@ EVENTS = by_name(
 
 @dataclass(frozen=True)
 class Event:
-    """Something that happens at a time, in milliseconds; None: a minute after what is before it."""
+    """An event at a time in milliseconds; None means a minute after the previous event."""
 
     at: int | None
     kind: str

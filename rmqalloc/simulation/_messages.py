@@ -54,7 +54,7 @@ class Reading(NamedTuple):
 
 
 class MessageCounts(NamedTuple):
-    """What became of messages.
+    """Counts of messages that were delayed, consumed twice or left.
 
     Attributes
     ----------

@@ -179,8 +179,7 @@ class Ownership(NamedTuple):
 
 @dataclass(frozen=True, repr=False)
 class Result(TableResult):
-    """A simulation: what it was, and what its runs found. Equal scripts and seeds give equal
-    results, to the byte.
+    """The result of a simulation. Equal scripts and seeds give equal bytes.
 
     Attributes
     ----------
@@ -195,13 +194,13 @@ class Result(TableResult):
     requests : dict of str to int
         Requests of clients by kind, in the run that is drawn.
     ownerships : list of Ownership
-        Who owned what, by group, in the run that is drawn.
+        Owners over time, by group, in the run that is drawn.
     drawn_seed : int
         Of the run in which queues were unowned longest.
     since : int
         When its timeline begins, in milliseconds since the simulation began.
     warnings : tuple of str
-        What is not known or not simulated.
+        Facts that are not known or not simulated.
     """
 
     TABLES: ClassVar = ("events", "groups", "intervals")

@@ -59,18 +59,18 @@ def simulate(
     seeds: int = 1,
     on_progress: Progress | None = None,
 ) -> Result:
-    """Run a script from its beginning to its end, under one seed or many.
+    """Run a script with one or several seeds.
 
     Parameters
     ----------
     script : Script or path
-        What to run, or a file of it.
+        The script, or its file.
     seed : int, optional
-        Instead of the script's; that of the first run.
+        Seed of the first run; by default the script's.
     profile : str, optional
-        Instead of the script's: a key of `rmqalloc.remoting.PROFILES`.
+        Release; by default the script's: a key of `rmqalloc.remoting.PROFILES`.
     seeds : int
-        How many runs, each with another seed.
+        Number of runs, each with another seed.
     on_progress : callable, optional
         Called after every run with the runs done and all runs.
 
@@ -81,7 +81,7 @@ def simulate(
     Raises
     ------
     ScenarioError
-        The profile does not have what the script asks for, or a broker refuses a step.
+        The profile does not support the script, or a broker refuses a step.
     ValueError
         There is no such profile.
 

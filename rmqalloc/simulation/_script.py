@@ -147,8 +147,8 @@ def read_script(
     OSError
         The file cannot be read.
     ScenarioError
-        It is no script; the message names the file, the line and the field, and what would be
-        right.
+        The file is not a script; the message names the file, the line, the field and the expected
+        value.
     ModuleNotFoundError
         A YAML file is given and PyYAML is not installed.
     """

@@ -33,7 +33,7 @@ Data = dict[str, Any]
 
 
 class UnsimulatedError(Error, ValueError):
-    """A simulation cannot represent what a snapshot says of a group; the message says what."""
+    """A simulation cannot represent a fact of a snapshot; the message names it."""
 
 
 class GroupRate(NamedTuple):
@@ -78,9 +78,8 @@ def script_of_snapshot(
 ) -> Script:
     """Return the script of a group that a snapshot shows, and of events.
 
-    Topics, brokers, queues, clients, what they divide by and their release come from the snapshot.
-    The clients start, settle, and then the events begin, at another moment of everybody's timers
-    under every seed.
+    Topics, brokers, queues, clients, strategies and releases come from the snapshot. The clients
+    start and settle before the events begin; every seed shifts the timers of the clients.
 
     Parameters
     ----------
@@ -90,8 +89,8 @@ def script_of_snapshot(
     events : sequence
         As a script holds them: lines of text such as ``restart batch=2``, or mappings.
     rate : str, optional
-        Messages per second that the group is sent, such as ``1200``, and that it can consume, as
-        ``1200/3000``. Without it nothing is said of messages.
+        Messages per second sent to the group, such as ``1200``, optionally with the rate that it
+        can consume, such as ``1200/3000``. Without it, messages are not counted.
     profile : str, optional
         Release, a key of `rmqalloc.remoting.PROFILES`; by default that of most of the clients.
 
@@ -102,7 +101,7 @@ def script_of_snapshot(
     UnsimulatedError
         A script cannot represent what is known of the group.
     ScenarioError
-        An event is wrong, or not possible when it comes.
+        An event is wrong, or not possible at its time.
     NoMatchError
         There is no such group.
 

@@ -54,7 +54,7 @@ class VirtualClock:
     Attributes
     ----------
     time : int
-        What `now` returns, for those who ask often.
+        The value of `now`, for frequent reads.
 
     Examples
     --------
@@ -85,8 +85,8 @@ class VirtualClock:
         self.time += milliseconds
 
     def call_later(self, delay: int, action: Callable[[], object]) -> VirtualTimer:
-        """Call ``action`` once, ``delay`` milliseconds from now; of several due at one time, the
-        earlier asked for first.
+        """Call ``action`` once, ``delay`` milliseconds from now; actions due at one time run in the
+        order of the calls.
         """
         timer = VirtualTimer(action)
         self.fire_later(delay, timer)

@@ -71,7 +71,7 @@ class ComparedState(NamedTuple):
     Attributes
     ----------
     name : str
-        What to call it.
+        Its name in the result.
     time : str or None
         When the snapshot was taken, as ISO 8601, where it says so; of a plan that of the snapshot
         that was planned.
@@ -89,48 +89,46 @@ class ComparedState(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Diff(TableResult):
-    """What differs between two snapshots, or between a snapshot and what a plan comes to; `diff`
-    makes it.
+    """Differences between two snapshots, or between a snapshot and the state after a plan; `diff`
+    returns it.
 
     Attributes
     ----------
     before, after : ComparedState
-        What is compared.
+        The compared states.
     groups : pyarrow.Table
         One row per consumer group of either side: `GROUPS_SCHEMA`. ``status`` is "same", "differs",
         "appeared", "vanished", "not_seen_before" or "not_seen_after" (a partial snapshot does not
-        have it), "not_compared" (``not_compared`` says why its owners are not) or "not_in_plan".
-        Figures of queues are null where owners are not compared, which those of groups without any
-        difference are not. ``moved`` counts queues that are there on both sides and whose owners
-        differ; ``replayed`` the queues after whose owner the replayed differences give,
-        ``not_explained`` those with another owner. ``lag_before`` and ``lag_after`` are messages
-        not yet consumed, null where not known; ``produced`` and ``consumed`` grow by the queues
-        that both sides know.
+        have it), "not_compared" (``not_compared`` has the reason) or "not_in_plan". Figures of
+        queues are null if owners are not compared, as in groups without any difference. ``moved``
+        counts queues of both sides whose owners differ; ``replayed`` counts queues whose owner
+        after follows from the replayed differences, ``not_explained`` queues with another owner.
+        ``lag_before`` and ``lag_after`` are unconsumed messages, null if not known; ``produced``
+        and ``consumed`` count queues that both sides have.
     queues : pyarrow.Table
         One row per group and queue that differs: `QUEUES_SCHEMA`. ``change`` is "new" or "gone" for
-        a queue that is there on one side alone, "unowned" if it had an owner and has none,
-        "double_owned" if it has several and had not, "repaired" if it has one and had none or
-        several, else "moved". ``causes`` are those of `causes` that moved it, in order. ``planned``
-        is there if one side is a plan: "not_yet" for a queue that the plan moves and that is where
-        it was, "elsewhere" for one that is neither where it was nor where the plan puts it,
-        "unplanned" for any other that is not as the plan has it: one that it leaves where it was,
-        or that was to be new or gone.
+        a queue of one side only, "unowned" if it lost its owner, "double_owned" if it got several
+        owners, "repaired" if it has one owner and had none or several, else "moved". ``causes`` are
+        those of `causes` that moved it, in order. ``planned`` is set if one side is a plan:
+        "not_yet" for a queue that the plan moves and that has its previous owner, "elsewhere" for a
+        queue with neither its previous nor its planned owner, "unplanned" for any other queue that
+        differs from the plan.
     clients : pyarrow.Table
         One row per group and client that joined, left, gained or lost queues: `CLIENTS_SCHEMA`;
-        figures are null where owners are not compared.
+        figures are null if owners are not compared.
     changes : pyarrow.Table
         One row per single difference, such as a client that left or a topic with more read queues:
         `CHANGES_SCHEMA`. ``step`` is the cause with which it is replayed.
     causes : pyarrow.Table
         One row per group and cause that moved queues or has changes: `CAUSES_SCHEMA`. Causes are
-        counted in their order, so what one moves depends on those before it, and a queue may be
-        moved by several.
+        replayed in order, so the moves of a cause depend on the causes before it, and several
+        causes may move a queue.
     planned : pyarrow.Table
         One row per group of the plan if one side is a plan: `PLANNED_SCHEMA`. ``planned`` are
-        queues of both states whose owner the plan changes, of which ``as_planned`` have the owner
-        that the plan gives them.
+        queues of both states whose owner the plan changes; ``as_planned`` of them have the planned
+        owner.
     warnings : tuple of str
-        What is not compared, and why.
+        Parts that are not compared, and why.
     doubtful : tuple of str
         Groups whose owners are not compared because their strategy is in doubt.
     """
@@ -151,16 +149,16 @@ class Diff(TableResult):
 
     @property
     def differs(self) -> bool:
-        """Whether there is any difference; the growth of a lag is none."""
+        """True if there is a difference; a larger lag is not a difference."""
         return bool(self.queues.num_rows or self.changes.num_rows)
 
     @property
     def of_plan(self) -> bool:
-        """Whether one side is a plan."""
+        """True if one side is a plan."""
         return self.before.scenario is not None or self.after.scenario is not None
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what was compared, all tables as lists of rows, and the warnings."""
+        """Return the compared states, all tables as lists of rows, and the warnings."""
         return {"before": self.before._asdict(), "after": self.after._asdict(), **super().to_dict()}
 
     def _in_short(self) -> str:

@@ -28,20 +28,20 @@ def diff(
     assume: bool = False,
     names: tuple[str, str] = ("before", "after"),
 ) -> Diff:
-    """Compare two snapshots, or a snapshot and what a plan comes to.
+    """Compare two snapshots, or a snapshot and the state after a plan.
 
     Parameters
     ----------
     before, after : Snapshot, Known or Plan
-        One of them may be a plan, which stands for the state after its scenario.
+        One of them may be a plan: the state after its scenario is compared.
     groups, topics : sequence of str
-        Patterns, as `fnmatch.fnmatchcase` has them; what matches none is not compared.
+        Patterns for `fnmatch.fnmatchcase`; groups and topics that match none are not compared.
     scenario : str, optional
-        Scenario of the plan; need not be given if there is just one.
+        Scenario of the plan; optional if the plan has one scenario.
     assume : bool
         Accept strategies that are in doubt.
     names : tuple of str
-        What to call the two in text.
+        Names of the two states in text.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Whether a verb answers about a group: one decision for each group and verb.
+"""Decide whether a verb answers about a group: one decision for each group and verb.
 
 The first row that holds decides::
 
@@ -19,14 +19,15 @@ The first row that holds decides::
     some clients do not report their queues    U    U    N    N    N    N    N    N    -
     none of these                              -    -    -    -    -    -    -    -    -
 
-``-`` is an answer, N one with a note, U one in which something is unknown, X a no. D: the group is
-not divided by a strategy, so it is left out with a warning, and a verb that has nothing else to
-answer fails. L: a fact is missing and the group is left out; ``--allow-partial`` passes over the
-row, and adds a note. R: the group is refused until somebody states what is in doubt.
+``-`` is an answer, N an answer with a note, U an answer with unknown parts, X is "no". D: the
+queues are not divided by a strategy, so the group is left out with a warning, and a verb without
+another group fails. L: a fact is missing and the group is left out; ``--allow-partial`` skips the
+row and adds a note. R: the group is refused until the doubtful fact is stated.
 
-``show`` stands for groups and check, too: they say of each row whether it is known. ``swit`` is
-``rollout strategy``, which replays each client by its own strategy; ``reco`` stands for the other
-rollouts, which do not. "No client" is of groups that divide queues, where no change adds one.
+``show`` includes groups and check: they report for each row whether it is known. ``swit`` is
+``rollout strategy``, which replays each client by its own strategy; ``reco`` includes the remaining
+rollouts, which do not. "No client" applies to groups that divide queues, if no change adds a
+client.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ from rmqalloc.snapshot.unknown import Unknowns
 
 
 class Verb(StrEnum):
-    """Verbs that differ in what they answer about; named as pages name them."""
+    """Verbs with different decisions, named as on the pages."""
 
     SHOW = "show, groups, check"
     GUARD = "guard"
@@ -64,7 +65,7 @@ class Verb(StrEnum):
 
 
 class Outcome(StrEnum):
-    """What a verb does with a group; named as pages name it."""
+    """The outcome of a verb for a group, named as on the pages."""
 
     ANSWERED = "answered"
     NOTED = "noted"
@@ -76,22 +77,22 @@ class Outcome(StrEnum):
 
     @property
     def is_answer(self) -> bool:
-        """Whether the verb answers about the group."""
+        """True if the verb answers about the group."""
         return self not in (Outcome.NOT_DIVIDED, Outcome.LEFT_OUT, Outcome.REFUSED)
 
 
 class Decision(NamedTuple):
-    """What a verb does with a group, and why.
+    """The outcome of a verb for a group, with the reason.
 
     Attributes
     ----------
     outcome : Outcome
     reason : str
-        What holds of the group; empty where nothing has to be said.
+        The condition that holds for the group; empty if there is nothing to report.
     remedy : str
-        The flag or the output that would allow an answer; empty where none does.
+        The flag or the output that would allow an answer; empty if there is none.
     partly : tuple of (str, str)
-        What else holds of a group that is answered with what is known, and what that is.
+        Further conditions of a group that is answered in part, each with the known part.
     """
 
     outcome: Outcome
@@ -105,12 +106,12 @@ class Decision(NamedTuple):
 
 
 class UnansweredError(NoMatchError):
-    """A verb has groups, and answers about none of them.
+    """A verb cannot answer about any of its groups.
 
     Attributes
     ----------
     outcome : Outcome
-        `REFUSED` if one of the groups is refused, else `LEFT_OUT` if a fact of one is missing, else
+        `REFUSED` if a group is refused, else `LEFT_OUT` if a fact of a group is missing, else
         `NOT_DIVIDED`.
     """
 
@@ -135,15 +136,15 @@ class Row:
     Attributes
     ----------
     what : str
-        What holds of the group.
+        The condition of the group.
     outcomes : tuple of Outcome
-        One for each verb, in their order.
+        One outcome per verb, in their order.
     holds : callable
-        Returns why the row holds of a group; None if it does not.
+        Returns why the row holds for a group; None if it does not.
     remedy : str
-        What would allow an answer.
+        The remedy that would allow an answer.
     partly : str
-        What ``--allow-partial`` answers with.
+        The part that ``--allow-partial`` answers with.
     """
 
     what: str
@@ -154,12 +155,12 @@ class Row:
 
     @property
     def allows(self) -> str:
-        """What would allow an answer; empty where nothing does."""
+        """The remedy that would allow an answer; empty if there is none."""
         partly = f"--allow-partial answers with {self.partly}" if self.partly else ""
         return ", or ".join(filter(None, (self.remedy, partly)))
 
     def decision(self, verb: Verb, reason: str) -> Decision:
-        """Return what a verb does with a group of which the row holds."""
+        """Return the outcome of a verb for a group for which the row holds."""
         outcome = self.outcomes[_COLUMN[verb]]
         return Decision(outcome, reason, "" if outcome.is_answer else self.allows)
 
@@ -317,7 +318,7 @@ def decide(
     allow_partial: bool = False,
     clients_join: bool = False,
 ) -> Decision:
-    """Return whether a verb answers about a group.
+    """Decide whether a verb answers about a group.
 
     Parameters
     ----------
@@ -325,13 +326,13 @@ def decide(
         With its strategy, see `rmqalloc.evidence.known`.
     verb : Verb
     unknown : Unknowns
-        What the snapshot of the group does not know.
+        Facts that the group's snapshot does not have.
     topics : sequence of str, optional
-        Topics that are asked about; all of the group if not given.
+        Requested topics; by default all topics of the group.
     allow_partial : bool
-        Whether an answer from what is known will do where a fact is missing.
+        True to answer from the known facts if a fact is missing.
     clients_join : bool
-        Whether a change gives clients to groups that may have none.
+        True if a change adds clients to groups that may have none.
 
     Examples
     --------
@@ -391,7 +392,7 @@ def _said_of(found: Decision) -> Iterator[tuple[str, str, str]]:
 
 
 class Decisions:
-    """Decisions of one verb about groups, kept by group."""
+    """Decisions of one verb, by group."""
 
     def __init__(
         self,
@@ -406,7 +407,7 @@ class Decisions:
         self.by_group: dict[str, Decision] = {}
 
     def is_answered(self, group: Group, topics: Sequence[str]) -> bool:
-        """Decide about a group and the topics of it that are asked about."""
+        """Decide about a group and its requested topics."""
         if self._is_all_known and _is_ordinary(group):
             self.by_group[group.name] = _ANSWERED
             return True
@@ -417,7 +418,9 @@ class Decisions:
         return found.outcome.is_answer
 
     def warnings(self) -> Iterator[str]:
-        """Yield what is left out, refused or noted; texts with the same end share a line."""
+        """Yield the groups that are left out, refused or noted; texts with the same end share a
+        line.
+        """
         lines: dict[tuple[str, str], dict[str, list[str]]] = {}
         for name, found in self.by_group.items():
             for head, reason, tail in _said_of(found):
@@ -429,7 +432,7 @@ class Decisions:
 
     @property
     def worst(self) -> Outcome | None:
-        """The outcome that decides how a verb ends: None if every group is answered."""
+        """The outcome that decides the exit code of a verb: None if every group is answered."""
         found = {decision.outcome for decision in self.by_group.values() if decision.reason}
         worst = (Outcome.REFUSED, Outcome.LEFT_OUT, Outcome.NOT_DIVIDED)
         return next((outcome for outcome in worst if outcome in found), None)

@@ -1,6 +1,4 @@
-"""What answers about groups rest on: a table with a row per group, from which the notes for people
-are made.
-"""
+"""Evidence of the groups of a snapshot: a table with a row per group, from which notes are made."""
 
 from __future__ import annotations
 
@@ -56,20 +54,20 @@ _OLD = 3600.0
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Evidence(TableResult):
-    """What answers about the groups of a snapshot rest on; `evidence_of` makes it.
+    """Evidence of the groups of a snapshot; the result of `evidence_of`.
 
     Attributes
     ----------
     groups : pyarrow.Table
         One row per group, in the order of the snapshot: `EVIDENCE_SCHEMA`. ``source`` is "given",
-        "reported", "fitted", "assumed", or "by client" if clients differ and it is known of each
-        what it divides by; null if the clients do not divide the queues. ``parameters`` is JSON.
-        ``explains`` is the share of the queues with one known owner that the strategy gives to that
-        owner, ``differs`` the number of queues whose reported owners are not the computed ones;
-        both null if that is not known. ``n_reporting`` clients report what they own. ``errors`` are
-        what is not known of the group, and requests about it, its topics or their brokers that
-        failed, ``may_be_cut`` names of its topics and brokers that mqadmin may have cut.
-        ``age_seconds`` is null if it is not known when the snapshot was taken.
+        "reported", "fitted", "assumed", or "by client" if clients differ and each client's strategy
+        is known; null if the clients do not divide the queues. ``parameters`` is JSON. ``explains``
+        is the share of the queues with one known owner that the strategy gives to that owner,
+        ``differs`` the number of queues whose reported owners are not the computed ones; both null
+        if not known. ``n_reporting`` clients report their queues. ``errors`` are unknown facts of
+        the group, and failed requests about the group, its topics or their brokers; ``may_be_cut``
+        are names of its topics and brokers that mqadmin may have cut. ``age_seconds`` is null if
+        the time of the snapshot is not known.
     """
 
     TABLES: ClassVar = ("groups",)
@@ -78,7 +76,7 @@ class Evidence(TableResult):
     groups: pa.Table
 
     def notes(self) -> Iterator[str]:
-        """Yield the same in a few lines for people; nothing of what was given and nothing refutes."""
+        """Yield the evidence in a few lines, without stated strategies that nothing contradicts."""
         columns = [self.groups[name].to_pylist() for name in ("consumer_group", *_REMARKED)]
         found: dict[str, list[str]] = {}
         text_of = lru_cache(maxsize=None)(_remarks)  # most groups are alike
@@ -90,7 +88,7 @@ class Evidence(TableResult):
         yield from (f"{text}: {named(names)}" for text, names in found.items())
 
     def lacking_something(self) -> list[str]:
-        """Return groups that a failed request concerns."""
+        """Return groups that a failed request affects."""
         names, errors = self.groups["consumer_group"], self.groups["errors"]
         rows = zip(names.to_pylist(), errors.to_pylist(), strict=True)
         return [name for name, texts in rows if not all(map(_is_stated, texts))]
@@ -102,8 +100,8 @@ class Evidence(TableResult):
             yield f"the snapshot was taken at {self.groups['fetched_at'][0]}"
 
     def weaker(self, least: str) -> list[str]:
-        """Return groups that divide their queues and whose strategy rests on less than a source; a
-        doubt is as weak as a guess.
+        """Return groups that divide their queues and whose strategy has weaker evidence than a
+        source; a strategy in doubt counts as assumed.
 
         Parameters
         ----------
@@ -126,7 +124,7 @@ class Evidence(TableResult):
         ]
 
     def weaker_notes(self, names: Collection[str]) -> Iterator[str]:
-        """Yield what some groups rest on, in a line for each that is alike."""
+        """Yield the evidence of some groups, one line for equal evidence."""
         found: dict[str, list[str]] = {}
         columns = (self.groups[name].to_pylist() for name in ("consumer_group", "source", "doubt"))
         for name, source, doubt in zip(*columns, strict=True):
@@ -142,18 +140,18 @@ def evidence_of(
     differing: Mapping[str, int | None] | None = None,
     now: datetime | None = None,
 ) -> Evidence:
-    """Return the evidence on which answers about groups rest.
+    """Return the evidence of groups.
 
     Parameters
     ----------
     snapshot : Snapshot
         With its strategies, see `with_strategies`.
     groups : sequence of str
-        Patterns, as `fnmatch.fnmatchcase` has them.
+        Patterns for `fnmatch.fnmatchcase`.
     differing : mapping of str to int or None, optional
         ``differs`` by group, see `rmqalloc.evaluation.differing.differing_queues`.
     now : datetime, optional
-        The present if not given.
+        By default the present time.
 
     Examples
     --------

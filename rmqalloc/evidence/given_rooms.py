@@ -1,6 +1,4 @@
-"""Machine rooms of brokers and clients that are given by hand, by name or pattern, beside a
-snapshot.
-"""
+"""Machine rooms of brokers and clients that a user gives for a snapshot, by name or pattern."""
 
 from __future__ import annotations
 
@@ -28,7 +26,7 @@ _OPEN: Mapping[str, Any] = {
 
 
 class RoomsFileError(DocumentError):
-    """A file holds no machine rooms."""
+    """A file has no machine rooms."""
 
 
 class RoomConflictError(Error, ValueError):
@@ -42,10 +40,10 @@ class GivenRoom:
     Attributes
     ----------
     pattern : str
-        As `fnmatch.fnmatchcase` has it.
+        Pattern for `fnmatch.fnmatchcase`.
     machine_room : str
     origin : str
-        Where it is given, for errors.
+        Its place in the input, for errors.
     """
 
     pattern: str
@@ -54,7 +52,7 @@ class GivenRoom:
 
 
 class GivenRooms(NamedTuple):
-    """Machine rooms that are given by hand; see `with_rooms`."""
+    """Machine rooms that a user gives; see `with_rooms`."""
 
     brokers: tuple[GivenRoom, ...] = ()
     clients: tuple[GivenRoom, ...] = ()
@@ -112,10 +110,10 @@ def rooms_schema() -> dict[str, Any]:
 
 
 def with_rooms(snapshot: Snapshot, rooms: GivenRooms) -> Snapshot:
-    """Return the same snapshot with machine rooms given by hand, which replace its own.
+    """Return the snapshot with the given machine rooms, which replace its own.
 
-    What was found out of strategies before is left out where rooms may change it, so that
-    `with_strategies` looks again.
+    Strategies that were inferred before are removed if rooms may change them, so that
+    `with_strategies` infers them again.
 
     Raises
     ------

@@ -1,7 +1,7 @@
-"""Which strategies explain what the clients of groups own.
+"""Strategies that explain the owners that clients of groups report.
 
 A strategy explains a queue if it gives the queue to the one client that reports it. Queues that no
-client or several clients report are left out: they occur in every rebalance and say nothing about
+client or several clients report are left out: they occur in every rebalance and give no evidence of
 the strategy.
 
 Each strategy is computed once, for the units of all groups that may use it, as one fleet; the

@@ -1,9 +1,8 @@
-"""A snapshot known once: every strategy, machine room and doubt of it decided, so that nobody has
-to look again.
+"""A snapshot with every strategy, machine room and doubt decided once.
 
-Every verb takes what `known` returns, or a plain snapshot, of which it asks `known` at its door.
-What was given and what was found stand side by side: a plan bears the hash of what it follows from,
-and that is what was given.
+Every verb accepts the result of `known`, or a plain snapshot, for which it calls `known`. The given
+and the decided snapshot are kept side by side: a plan has the hash of its input, which is the given
+snapshot.
 """
 
 from __future__ import annotations
@@ -30,26 +29,26 @@ Stated = tuple[str, dict[str, Any]]
 
 @dataclass(frozen=True, eq=False)
 class Known:
-    """A snapshot with everything decided about its groups; `known` makes it.
+    """A snapshot with all decisions about its groups; the result of `known`.
 
     Attributes
     ----------
     given : Snapshot
-        What it follows from: as it was read, with what was stated of it, accepted, or left out.
+        Its input: the snapshot as read, with the strategies that were stated, accepted or left out.
     groups : tuple of str
-        Patterns of the groups that were looked at.
+        Patterns of the decided groups.
     snapshot : Snapshot
-        The same with the strategy of every group, and how it is known; see `with_strategies`.
+        The snapshot with the strategy of every group and its source; see `with_strategies`.
     found : Known
-        What it was before anything in doubt was accepted or left out.
+        The result before strategies in doubt were accepted or left out.
     weak : tuple of str
-        Groups that rest on less than was asked for; nothing is computed of them.
+        Groups with weaker evidence than required; nothing is computed for them.
     stated : (str, dict) or None
-        Strategy and parameters that were stated of all these groups.
+        Strategy and parameters that were stated for all these groups.
     is_assumed : bool
-        Whether strategies in doubt were accepted.
+        True if strategies in doubt were accepted.
     allow_partial : bool
-        Whether verbs that plan answer from what is known where a fact is missing.
+        True if planning verbs answer from the known facts if a fact is missing.
     """
 
     given: Snapshot
@@ -69,7 +68,7 @@ class Known:
         strategy: str | None = None,
         params: Mapping[str, Any] | None = None,
     ) -> Known:
-        """Return what is known of these groups: what is there already if it is of them, else
+        """Return the decisions about these groups: the existing ones if they match, else those of
         `known`.
         """
         if not isinstance(snapshot, Known):
@@ -88,16 +87,16 @@ class Known:
         return cls(snapshot, allow_partial=True, _decided=snapshot)
 
     def with_changed(self, snapshot: Snapshot) -> Known:
-        """Return the same with another snapshot, which holds the strategies that were decided."""
+        """Return the same with another snapshot that has the decided strategies."""
         return replace(self, given=snapshot, _decided=snapshot)
 
     @lazy_property
     def snapshot(self) -> Snapshot:
-        """The snapshot with its strategies, looked up when they are first asked for."""
+        """The snapshot with its strategies, decided on first access."""
         return self._decided or decided(self.given, self.groups).snapshot
 
     def client_ids(self) -> Iterator[str]:
-        """Yield the ids of all clients of the groups that were looked at."""
+        """Yield the ids of all clients of the decided groups."""
         is_wanted = matcher(self.groups)
         for group in self.given.groups:
             if is_wanted(group.name):
@@ -105,7 +104,7 @@ class Known:
 
     @property
     def found(self) -> Known:
-        """What it was before anything in doubt was accepted or left out."""
+        """The result before strategies in doubt were accepted or left out."""
         return self._before or self
 
     @lazy_property
@@ -113,7 +112,7 @@ class Known:
         return {}
 
     def once(self, question: Callable[..., T], *given: Hashable) -> T:
-        """Return the answer to a question about this snapshot, worked out when it is first asked.
+        """Return the cached result of a function of this snapshot.
 
         Parameters
         ----------
@@ -141,7 +140,7 @@ class Known:
     def decisions(
         self, verb: Verb, topics: Sequence[str] = ALL, clients_join: bool = False
     ) -> Decisions:
-        """Return what a verb does with each group, as far as it reads some topics; see
+        """Return the outcome of a verb for each group that reads some topics; see
         `rmqalloc.evidence.decisions.decide`.
         """
         is_wanted, is_read = matcher(self.groups), matcher(tuple(topics))
@@ -180,20 +179,20 @@ def known(
     ----------
     snapshot : Snapshot
     groups : sequence of str
-        Patterns of the groups to look at, as `fnmatch.fnmatchcase` has them.
+        Patterns of the groups for `fnmatch.fnmatchcase`.
     strategy : str, optional
-        The strategy of all these groups, whatever is known of them.
+        The strategy of all these groups, which replaces all evidence.
     params : mapping, optional
         Its parameters.
     assume : bool
         Accept every strategy that is in doubt.
     rooms : GivenRooms, optional
-        Machine rooms given by hand, see `with_rooms`.
+        Given machine rooms, see `with_rooms`.
     require : {"given", "reported", "fitted", "assumed"}, optional
-        The least that strategies must rest on; groups with less are left out.
+        The weakest accepted source of strategies; groups with weaker evidence are left out.
     allow_partial : bool
-        Whether verbs that plan take what is known of a group where its clients, subscriptions or
-        routes are not known whole; such a group is left out if not.
+        True if planning verbs use the known facts of a group whose clients, subscriptions or routes
+        are not fully known; otherwise such a group is left out.
 
     Raises
     ------
@@ -236,19 +235,19 @@ def with_strategies(
     strategy: str | None = None,
     params: Mapping[str, Any] | None = None,
 ) -> Snapshot:
-    """Return the same snapshot with the strategy of every group that divides its queues, and how it
-    is known.
+    """Return the snapshot with the strategy, and its source, of every group that divides its
+    queues.
 
     Parameters
     ----------
     snapshot : Snapshot
-        Groups whose ``strategy_source`` is set are left as they are, but for the arguments below.
+        Groups whose ``strategy_source`` is set do not change, except by the arguments below.
     groups : sequence of str
-        Patterns of the groups to look at, as `fnmatch.fnmatchcase` has them.
+        Patterns of the groups for `fnmatch.fnmatchcase`.
     assume : bool
         Accept every strategy that is in doubt.
     strategy : str, optional
-        The strategy of all these groups, whatever is known of them.
+        The strategy of all these groups, which replaces all evidence.
     params : mapping, optional
         Its parameters.
 
@@ -268,8 +267,8 @@ def with_strategies(
 
 
 def left_out(snapshot: Snapshot, names: Collection[str], reason: str) -> Snapshot:
-    """Return the same snapshot with some groups in doubt for a reason of the caller's, so that
-    nothing is computed of them.
+    """Return the snapshot with some groups marked as in doubt for a given reason, so that nothing
+    is computed for them.
     """
     weak = set(names)
 

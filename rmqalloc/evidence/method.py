@@ -29,14 +29,14 @@ DEFAULT_STRATEGY = "AVG"
 
 
 class Rooms(NamedTuple):
-    """Machine rooms as a snapshot has them.
+    """Machine rooms of a snapshot.
 
     Attributes
     ----------
     brokers : dict of (topic, broker_name) to str
-        One broker may be given other rooms by other topics.
+        A broker may have different rooms in different topics.
     clients : dict of (consumer_group, client_id) to str
-        One client id may stand in other rooms in other groups.
+        A client id may have different rooms in different groups.
     """
 
     brokers: dict[tuple[str, str], str]
@@ -94,18 +94,18 @@ def _numbers(rooms: Iterable[str | None], number: Mapping[str, int]) -> NDArray[
 
 @dataclass(frozen=True)
 class Method:
-    """A strategy and its parameters; two are equal if they read the same.
+    """A strategy and its parameters; two methods are equal if their texts are equal.
 
     Attributes
     ----------
     name : str
         RocketMQ's name.
     params : mapping
-        As `rmqalloc.strategy` takes them.
+        As for `rmqalloc.strategy`.
     pop_share : int or None
-        ``popShareQueueNum`` where the broker shares queues by POP.
+        ``popShareQueueNum`` if the broker shares queues by POP.
     problem : str or None
-        Why it cannot be computed, if it cannot.
+        Why it cannot be computed; None if it can.
     """
 
     name: str
@@ -146,18 +146,18 @@ class Method:
 
     @property
     def virtual_nodes(self) -> int | None:
-        """Ring positions per client, None where there is no ring."""
+        """Ring positions per client, None without a ring."""
         on_ring = inner_class_of(self.name).virtual_nodes is not None
         return self.params.get("virtual_nodes", DEFAULT_VIRTUAL_NODES) if on_ring else None
 
     @lazy_property
     def is_config(self) -> bool:
-        """Whether its lists are given and not computed."""
+        """True if its lists are given and not computed."""
         return class_of(self.name).is_listed
 
     @lazy_property
     def asks_for_rooms(self) -> bool:
-        """Whether it reads machine rooms."""
+        """True if it reads machine rooms."""
         return reads_rooms(self.name)
 
     def strategy(self) -> Strategy:

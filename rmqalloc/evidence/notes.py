@@ -1,5 +1,5 @@
-"""What people read beside an answer: what its strategies rest on, and what is not known, in one line
-for each kind of fact.
+"""Notes of an answer: the evidence of its strategies and the unknown facts, one line per kind of
+fact.
 """
 
 from __future__ import annotations
@@ -37,15 +37,15 @@ def notes_on(
     ----------
     known : Known
     evidence : Evidence
-        What the groups rest on.
+        The evidence of the groups.
     topics : sequence of str
-        Patterns of the topics that were asked about.
+        Patterns of the requested topics.
     is_planned : bool
-        Whether the answer names doubts that were not accepted itself, as a plan does.
+        True if the answer itself names doubts that were not accepted, as a plan does.
     is_said : callable
-        Whether the answer says something already.
+        Returns True if the answer has a text already.
     facts : iterable of NotKnown
-        More facts that are not known.
+        Further unknown facts.
     """
     mine = list(known.looked_at(topics))
     yield from evidence.notes()
@@ -63,8 +63,7 @@ def notes_on(
 
 
 def evidence_lines(snapshot: Snapshot, groups: Sequence[str] = ALL) -> Iterator[str]:
-    """Return what is known of the strategies of groups and of the snapshot, in a few lines for
-    people.
+    """Return the evidence of the groups and the snapshot in a few lines.
 
     Parameters
     ----------
@@ -159,8 +158,8 @@ def _lacks(known: Known, evidence: Evidence, is_said: IsSaid) -> Iterator[str]:
 
 
 def lacks_lines(errors: Iterable[SourceError]) -> Iterator[str]:
-    """Yield what a snapshot lacks, a line for each reason: a thousand requests may have failed
-    because one broker is down.
+    """Yield the data that a snapshot lacks, a line for each reason: a single broker that is down
+    may fail a thousand requests.
 
     Examples
     --------

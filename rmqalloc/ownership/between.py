@@ -1,6 +1,4 @@
-"""Two states beside one another: every queue with who reads it in both, every client with what it
-gains and loses.
-"""
+"""Compare two states: every queue with its readers in both, every client with its gains and losses."""
 
 from __future__ import annotations
 
@@ -80,13 +78,13 @@ class Between:
 
     @lazy_property
     def was(self) -> Mask:
-        """Whether the queue is there before."""
+        """True if the queue exists before."""
         there: Mask = self.before != ABSENT
         return there
 
     @lazy_property
     def is_(self) -> Mask:
-        """Whether the queue is there after."""
+        """True if the queue exists after."""
         there: Mask = self.after != ABSENT
         return there
 
@@ -100,7 +98,7 @@ class Between:
 
     @lazy_property
     def is_new(self) -> Mask:
-        """Queues that are there after alone."""
+        """Queues that exist only after."""
         new: Mask = self.is_ & ~self.was
         return new
 

@@ -1,5 +1,5 @@
-"""How even the queues of groups are owned now: of one group from the states of its queues, of many
-ordinary ones at once from numbers.
+"""Balance of groups now: of one group from the states of its queues, of many ordinary groups at
+once from numbers.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from rmqalloc.ownership.states import State
 
 
 class OwnerFigures(NamedTuple):
-    """How even a group is over some topics: clients without a queue, queues without an owner and
-    with several, greatest load over mean load.
+    """Balance of a group over some topics: idle clients, unowned and double-owned queues, greatest
+    load over mean load.
     """
 
     idle: int

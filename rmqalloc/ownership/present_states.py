@@ -1,4 +1,4 @@
-"""The states of the queues of all groups of a snapshot, made for whoever asks first."""
+"""The states of the queues of all groups of a snapshot, made on first access."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rmqalloc.snapshot.snapshot import Group
 
 
 class PresentStates:
-    """Who owns each queue of a snapshot now; `present_states` makes it.
+    """The present owners of the queues of a snapshot; the result of `present_states`.
 
     Attributes
     ----------
@@ -31,7 +31,7 @@ class PresentStates:
         self._may_be_open: dict[str, bool] = {}
 
     def of(self, group: Group) -> OwnerStates:
-        """Return the states of a group; its units are laid out when one is asked for."""
+        """Return the states of a group; its units are made on first access."""
         if group.name not in self._states:
             views = self._laid.views_of(group)
             reported, units = ReportedOwners(views.clients), dict[str, UnitViews]()
@@ -47,8 +47,8 @@ class PresentStates:
         return self._states[group.name]
 
     def is_open(self, group: Group, topic: str) -> bool:
-        """Return whether it is not known who owns some queue of a group and a topic, or whether a
-        client owns more; also where there is no client to own any.
+        """Return True if the owner of a queue of a group and topic is not known, if a client may
+        own more, or if there is no client.
         """
         if group.name not in self._may_be_open:
             self._may_be_open[group.name] = self._has_reason(group)

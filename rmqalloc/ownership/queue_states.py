@@ -1,8 +1,8 @@
-"""Who owns each queue of a group now, and how that is known.
+"""The present owner of each queue of a group, and how it is known.
 
-This is the one rule by which reports and computation are combined; every verb and service route
-answers from it. What clients report never loses against what is computed, and where an answer is
-missing the state is unknown. The first row that holds decides:
+This table is the only rule that combines reports and computation; every verb and service route uses
+it. Reports take precedence over computation, and if a report is missing the state is unknown. The
+first row that holds decides:
 
 =====================================================  ========  ====================  =================
 what holds of a queue                                  known     owners                reason
@@ -42,11 +42,11 @@ no client reports what it owns:
 - else                                                 unknown   perhaps its takers    ``unknown``
 =====================================================  ========  ====================  =================
 
-A queue that nobody reports has the reason ``no-owner`` if no client takes it by computation either,
-else ``not-owned-now``. Reports cover a retry topic only if a client reports a queue of it. Silent
-clients that perhaps own a queue are those that take it by computation, or all that subscribe where
-none of them does: a client that reports other queues is never among them. Of several clients of one
-id, one answers for all: silent ones that take what it reports own it too.
+A queue that no client reports has the reason ``no-owner`` if no client takes it by computation
+either, else ``not-owned-now``. Reports cover a retry topic only if a client reports a queue of it.
+Silent clients may own a queue if they take it by computation, or all silent subscribers if none
+takes it; a client that reports other queues is never among them. If several clients share an id,
+one report counts for all: silent clients that take a reported queue own it too.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ LISTS_DIFFER = (
 
 
 class QueueState(NamedTuple):
-    """Who owns a queue.
+    """The owners of a queue.
 
     Attributes
     ----------
@@ -85,10 +85,10 @@ class QueueState(NamedTuple):
     reason : str
         A key of `rmqalloc.audit.reach_reasons.REASONS`.
     slots : sequence of int
-        Positions of the owners in the group's clients; of those that perhaps own it, where that is
+        Positions of the owners in the group's clients; of the possible owners if the state is
         unknown.
     detail : str
-        Why it is unknown.
+        Why the state is unknown.
     """
 
     known: str
@@ -98,12 +98,12 @@ class QueueState(NamedTuple):
 
     @property
     def is_unowned(self) -> bool:
-        """Whether it is known that nobody owns the queue."""
+        """True if the queue is known to be unowned."""
         return self.known != UNKNOWN and not self.slots
 
     @property
     def is_double_owned(self) -> bool:
-        """Whether it is known that several clients own the queue, each for itself."""
+        """True if the queue is known to be double-owned."""
         return self.reason == "several-owners"
 
 
@@ -120,8 +120,8 @@ class OwnerStates:
     views : GroupViews
     reported : ReportedOwners
     unit_of : callable
-        Gives the unit of a topic, with what every client takes; None where there is none, as where
-        clients do not divide the queues.
+        Returns the unit of a topic with the queues that every client takes; None if there is no
+        unit, for example if clients do not divide the queues.
     unknown : Unknowns
     silent_brokers : frozenset of str
         Brokers that do not answer.
@@ -135,18 +135,18 @@ class OwnerStates:
 
     @lazy_property
     def clients_unknown(self) -> str | None:
-        """Why the list of clients is not known whole, if it is not."""
+        """Why the client list is not fully known; None if it is."""
         name = self.views.group.name
         return self.unknown.why("clients", name) or self.unknown.why("brokers", name)
 
     @lazy_property
     def doubt(self) -> str | None:
-        """Why clients may divide by something else than what is computed."""
+        """Why clients may use another strategy than the computed one."""
         return open_doubt(self.views.group)
 
     @lazy_property
     def silent(self) -> frozenset[int]:
-        """Slots of the clients that report nothing, where others report."""
+        """Slots of the clients without a report, if some clients report."""
         if not self.reported.any_answer:
             return frozenset()
         ids = frozenset(self.reported.silent)
@@ -158,18 +158,16 @@ class OwnerStates:
         return tuple(sort_client_ids({self.views.client_ids[slot] for slot in slots}))
 
     def reports(self, topic: str) -> bool:
-        """Return whether clients report what they own, and the reports cover a topic."""
+        """Return True if clients report their queues and the reports cover a topic."""
         return self.reported.any_answer and self.reported.speaks_of(topic)
 
     def is_partial(self, topic: str) -> bool:
-        """Return whether clients report what they own, and not all that they own is known, where
-        they divide the queues.
-        """
+        """Return True if clients divide the queues and report them, but not all reports are known."""
         lacks = self.reported.silent or self.unknown.why("owners", self.views.group.name)
         return self.views.is_clustering and bool(lacks) and self.reports(topic)
 
     def is_whole(self, topic: str) -> bool:
-        """Return whether a queue of the topic that no client reports is owned by none."""
+        """Return True if a queue of the topic without a report is unowned."""
         name = self.views.group.name
         is_known = not (self.clients_unknown or self.unknown.why("owners", name))
         return is_known and not self.reported.silent and not self.unknown.why("routes", topic)
@@ -189,7 +187,7 @@ class OwnerStates:
     def of_queues(
         self, topic: str, queues: Sequence[MessageQueue]
     ) -> Mapping[MessageQueue, QueueState]:
-        """Return the states of some queues of a topic, also of those that are not in the route."""
+        """Return the states of some queues of a topic, including queues that are not in the route."""
         found = self.of_unit(topic)
         beyond = [queue for queue in queues if queue not in found]
         return {**found, **self._of_queues(topic, beyond)} if beyond else found

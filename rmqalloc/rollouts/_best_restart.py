@@ -68,29 +68,29 @@ def best_restart(
     max_double: int | None = None,
     max_unowned_seconds: str | None = None,
 ) -> Rollout:
-    """Restart all clients of every group in the best of some ways, each group in its own.
+    """Restart all clients of every group in the best way found for the group.
 
-    The goals, the first before all others: the gates are kept; fewest queues that nobody reads from
-    one step to the next; fewest moves; fewest queues unowned at the worst moment, then the fewest
-    seconds; fewest batches; the simplest way.
+    The goals, most important first: the gates are kept; fewest unread queues from one step to the
+    next; fewest moves; fewest unowned queues at the worst moment, then fewest seconds; fewest
+    batches; the simplest way.
 
     Parameters
     ----------
     snapshot, groups, ids, seed, detail, topics, informed_by
         As of `restart`.
     max_batch : int, optional
-        Most clients that go at once; all by default.
+        Most clients in a batch; all by default.
     surge : bool, optional
-        Whether new clients join before the old ones leave; by default both are tried, unless ids
-        are stable.
+        True if new clients join before the old clients leave; by default both ways are tried,
+        unless ids are stable.
     max_moved_per_queue, max_unowned, max_double, max_unowned_seconds
-        The gates, as of `rmqalloc.rollouts.violated_gates`. If no way keeps them, the result is of
+        The gates, as for `rmqalloc.rollouts.violated_gates`. If no way keeps them, the result is
         the way that exceeds them least.
 
     Returns
     -------
     Rollout
-        That of the best way; `Rollout.ways` has all ways that were tried.
+        The best way; `Rollout.ways` has all tried ways.
 
     Raises
     ------

@@ -13,12 +13,11 @@ __all__ = ["rollout"]
 
 
 class rollout:
-    """Rollouts: one function per kind, each takes a snapshot. It is a namespace, there are no
-    objects of it.
+    """Namespace of rollouts: one function per kind, each takes a snapshot.
 
     ===================== =====================================================
     ``restart``           all clients restart, a batch at a time
-    ``best_restart``      the best of some ways to do that, group by group
+    ``best_restart``      the best way to do that, by group
     ``strategy``          another strategy, a batch of clients at a time
     ``subscription``      a topic is added or removed, a batch at a time
     ``queues``            a topic gets more or fewer queues

@@ -30,9 +30,9 @@ def maintain_broker(
 ) -> Rollout:
     """Take a broker out of service and back, for every group that reads from it.
 
-    The broker becomes read-only (its queues stay, and a client that owns no others runs dry), goes
-    away (its messages wait), comes back read-only, and becomes writable again. Clients notice that
-    it is gone or back when they next poll the routes, every 30 s.
+    The broker becomes read-only (its queues stay, and a client that owns only these queues gets no
+    new messages), stops (its messages wait), starts read-only, and becomes writable again. Clients
+    notice it at their next poll of the routes, every 30 s.
 
     Examples
     --------

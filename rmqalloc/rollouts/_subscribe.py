@@ -33,11 +33,11 @@ def change_subscription(
     seed: int = 0,
     detail: bool = False,
 ) -> Rollout:
-    """Let the clients of every group subscribe to a topic, or leave it, a batch at a time.
+    """Subscribe the clients of every group to a topic, or unsubscribe them, a batch at a time.
 
-    Brokers list the clients of a group whatever they subscribe to. So a client that has not
-    subscribed yet, or no longer does, is given queues of the topic by all others and does not read
-    them: they are unowned until the last client has followed.
+    Brokers list all clients of a group, independent of subscriptions. All clients give queues of
+    the topic to a client that is not subscribed, and it does not read them: these queues are
+    unowned until the last client has followed.
 
     Examples
     --------

@@ -51,7 +51,7 @@ class PlannedGroups:
     written : ndarray of bool
         Whether producers write to each queue of the fleet's queue lists, laid end to end.
     warnings : tuple of str
-        What is left out, and why.
+        Parts that are left out, and why.
     """
 
     fleet: Fleet

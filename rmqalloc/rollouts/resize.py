@@ -107,17 +107,18 @@ def resize_queues(
     seed: int = 0,
     detail: bool = False,
 ) -> Rollout:
-    """Give a topic more or fewer queues on its brokers, as many to read as to write.
+    """Give a topic more or fewer queues on its brokers, with equal numbers of read and write
+    queues.
 
-    Numbers are set on every broker chosen that consumers may read, whatever they were, as ``mqadmin
-    updateTopic -r N -w N`` does: a broker with 0 read queues gets some. Perms stay as they are, so
-    nobody writes to a broker without the write bit.
+    Numbers are set on every chosen broker that consumers may read, as ``mqadmin updateTopic -r N -w
+    N`` does: a broker with 0 read queues gets some. Permissions do not change, so no producer
+    writes to a broker without the write bit.
 
     More: raise the read queues, wait until all clients have the new routes (they poll every 30 s),
     raise the write queues; so no queue has a message before all clients see it. Fewer: lower the
-    write queues, wait until every group has consumed the backlog of the others, lower the read
-    queues. A queue above the read queues that was written to (more write than read queues) may hold
-    messages that nobody reads; it counts as dropped.
+    write queues, wait until every group has consumed the backlog of the removed queues, lower the
+    read queues. A queue above the read queues that was written to (more write than read queues) may
+    hold unread messages; it counts as dropped.
 
     Examples
     --------

@@ -61,9 +61,8 @@ def restart(
     """Restart all clients of every group, a batch at a time.
 
     Every batch is two steps: stop and start, or with ``surge`` start and stop. All clients are
-    informed of one step before the next begins. While a stop lasts, nobody reads the queues of the
-    stopped clients. While a start lasts, a new client may read queues that others have not given up
-    yet.
+    informed of a step before the next step begins. During a stop, the queues of the stopped clients
+    are unread. During a start, a new client may read queues that old clients have not released yet.
 
     Parameters
     ----------
@@ -71,38 +70,38 @@ def restart(
     groups : sequence of str
         Patterns of consumer groups.
     batch : int or str
-        Clients of a batch, or a share of each group's such as ``25%``.
+        Number of clients in a batch, or a share of each group's clients such as ``25%``.
     surge : bool
-        New clients join before the old ones leave.
+        New clients join before the old clients leave.
     ids : {"suffix", "stable", "address"}
-        How clients come back: with another number after ``#``, as Java's clients on the same host;
-        under the same id; or from another address, as new pods.
+        Ids of restarted clients: another number after ``#``, as Java's clients on the same host;
+        the same id; or another address, as new pods.
     order : {"shuffled", "sorted", "reversed", "spread"}
-        Who goes first, see `positions_in_order`.
+        Order of the clients, see `positions_in_order`.
     seed : int
         For the order.
     detail : bool
-        Whether to make the tables of topics and of exposed queues.
+        True to make the tables of topics and of exposed queues.
     topics : sequence of str
-        Patterns of topics; queues of others are not counted.
+        Patterns of topics; queues of topics that do not match are not counted.
     informed_by : {"notice", "timer", "scan", "crash"}
-        How the others learn that a client joined or left, which decides how long queues are
-        unowned; see `rmqalloc.ownership.transitions.notification_delay.hearing_of`.
+        How the remaining clients learn that a client joined or left. It determines how long queues
+        are unowned; see `rmqalloc.ownership.transitions.notification_delay.hearing_of`.
 
     Raises
     ------
     ValueError
         Every group has fewer clients than a batch; the order, the kind of ids or ``informed_by`` is
         unknown; or ids are stable with ``surge`` (two clients with one id read the same queues, and
-        nobody reads those of the second).
+        the queues of the second client are unread).
 
     Notes
     -----
     Groups that have fewer clients than a batch are skipped: `Rollout.skipped`.
 
-    Clients are informed of joins and leaves within moments, at the latest after 20 s, and rebalance
-    at most once a second. In a quick rollout they take several steps as one, so moves are an upper
-    bound.
+    Clients are informed of joins and leaves at once or at the latest after 20 s, and rebalance at
+    most once a second. In a quick rollout they handle several steps in one rebalance, so moves are
+    an upper bound.
 
     Examples
     --------

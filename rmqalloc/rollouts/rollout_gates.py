@@ -10,7 +10,7 @@ from rmqalloc.rollouts.rollout_result import Rollout
 
 
 class BrokenGate(NamedTuple):
-    """A bound that a group does not keep.
+    """A limit that a group exceeds.
 
     Attributes
     ----------
@@ -32,7 +32,7 @@ def violated_gates(
     max_double: int | None = None,
     max_unowned_seconds: str | None = None,
 ) -> Iterator[str]:
-    """Yield the bounds that are not kept, group by group, as text.
+    """Yield the exceeded limits by group, as text.
 
     Parameters
     ----------
@@ -40,15 +40,14 @@ def violated_gates(
     max_moved_per_queue : float, optional
         Most moves per queue over all steps.
     max_unowned : int, optional
-        Most queues that producers write to and nobody reads at the worst moment of a step; its
-        upper bound counts if it is not known exactly. The state before the first step does not
-        count.
+        Most unread queues that producers write to at the worst moment of a step; the upper bound
+        counts if the number is not exact. The state before the first step does not count.
     max_double : int, optional
-        The same of queues that two clients read.
+        The same for queues that two clients read.
     max_unowned_seconds : str, optional
-        ``30`` or ``30@worst`` seconds of the worst case, ``30@p99`` of 99 in 100: longest time that
-        a queue which producers write to may have no owner in a step. A queue that has none when the
-        step is over breaks it, and so does a step of which no timer says when clients follow.
+        Longest time in seconds that a queue with new messages may be unowned in a step: ``30`` or
+        ``30@worst`` for the worst case, ``30@p99`` for 99 of 100 cases. The limit is exceeded if a
+        queue stays unowned after the step, or if no timer bounds the time.
 
     Examples
     --------

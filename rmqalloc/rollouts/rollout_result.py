@@ -1,4 +1,4 @@
-"""The result of a rollout: its tables, and why it must not be done now."""
+"""The result of a rollout: its tables and the reasons against doing it now."""
 
 from __future__ import annotations
 
@@ -89,56 +89,57 @@ SKIPPED_SCHEMA = columns("consumer_group reason: string")
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Rollout(TableResult):
-    """The steps of a rollout, and what each of them costs.
+    """The steps of a rollout and their costs.
 
     Attributes
     ----------
     steps : pyarrow.Table
         One row per group and step, over all its topics: `STEPS_SCHEMA`. Step 0 is the state before.
 
-        ``moved``: queues whose readers differ before and after the step; a queue that passes from a
-        client to nobody, or back, has moved. ``clients_touched``: clients that gain or lose a queue
-        in the step. ``unowned``, ``double_owned``: the most queues that nobody, or two clients,
-        read at one moment of the step. Clients are informed one by one in any order, so each figure
-        is its own maximum over all sets of informed clients: a queue that passes from one client to
-        another has no reader or two, depending on which is informed first. ``unowned_written``,
-        ``unowned_dry``: the same for queues that producers write to, and for the others. If
-        ``unowned_is_exact`` or ``double_owned_is_exact`` is False, these figures are upper bounds,
-        see `rmqalloc.ownership.transitions._worst_moment`. Loads are those after the step; ``idle`` clients
-        have no queue, ``only_dry`` clients have none that is written to.
+        ``moved``: queues whose readers differ before and after the step; a queue that loses its
+        reader or gets a reader has moved. ``clients_touched``: clients that gain or lose a queue in
+        the step. ``unowned``, ``double_owned``: the most queues without a reader, or with two
+        readers, at one moment of the step. Clients are informed one by one in any order, so each
+        figure is a maximum over all sets of informed clients: a queue that passes between two
+        clients has no reader or two readers, depending on which client is informed first.
+        ``unowned_written``, ``unowned_dry``: the same for queues that producers write to, and for
+        the remaining queues. If ``unowned_is_exact`` or ``double_owned_is_exact`` is False, these
+        figures are upper bounds, see `rmqalloc.ownership.transitions._worst_moment`. Loads are
+        after the step; ``idle`` clients have no queue, ``only_dry`` clients have only queues that
+        no producer writes to.
 
-        The others are of queues that producers write to, see
-        `rmqalloc.ownership.transitions.open_queues.Open`: ``_expected``, the greatest expected number of them
-        at one moment; ``_after``, those that stay unowned or double-owned when the step is over,
-        and have no part in the seconds; ``_seconds_worst`` and ``_seconds_p99``, the longest that
-        one of them can be so, and an upper bound of the 99th percentile of the longest;
-        ``_queue_seconds``, the expected sum over queues. Seconds are null where RocketMQ's timers
-        do not say when clients follow, as when each is deployed again. ``messages_delayed`` and
-        ``messages_twice`` are queue-seconds times the messages that the group consumes of a queue
-        in a second; null where the snapshot has no ``consume_tps``.
+        The remaining figures are of queues that producers write to, see
+        `rmqalloc.ownership.transitions.open_queues.Open`: ``_expected``, the greatest expected
+        number at one moment; ``_after``, the queues that stay unowned or double-owned after the
+        step, which do not count in the seconds; ``_seconds_worst`` and ``_seconds_p99``, the
+        longest time of a queue in that state, and an upper bound of its 99th percentile;
+        ``_queue_seconds``, the expected sum over queues. Seconds are null if RocketMQ's timers do
+        not bound the time until clients follow, for example if clients are redeployed.
+        ``messages_delayed`` and ``messages_twice`` are queue-seconds times the messages that the
+        group consumes of a queue in a second; null if the snapshot has no ``consume_tps``.
     topics : pyarrow.Table
-        The same by topic: `TOPICS_SCHEMA`. Empty unless asked for.
+        The same by topic: `TOPICS_SCHEMA`. Empty unless requested.
     totals : pyarrow.Table
         One row per group: `TOTALS_SCHEMA`; sums of ``moved`` and ``clients_touched``, the worst of
-        the others. ``moved_per_queue`` is ``moved`` over the queues before.
+        the remaining figures. ``moved_per_queue`` is ``moved`` over the queues before.
     exposed : pyarrow.Table
-        One row per queue that nobody or two clients read at one moment of a step: `EXPOSED_SCHEMA`.
-        It is a typical moment, not the worst: the step has begun and no other client is informed;
-        if routes change, a share of the clients has the new ones; if clients go in batches, the
-        whole batch has gone. ``exposure`` is "unowned", "unowned_dry" or "double_owned";
-        ``client_ids`` are the readers. Empty unless asked for.
+        One row per queue with no reader or two readers at one moment of a step: `EXPOSED_SCHEMA`.
+        It is a typical moment, not the worst: the step has begun and no remaining client is
+        informed; if routes change, a share of the clients has the new routes; if clients stop in
+        batches, the whole batch has stopped. ``exposure`` is "unowned", "unowned_dry" or
+        "double_owned"; ``client_ids`` are the readers. Empty unless requested.
     skipped : pyarrow.Table
-        One row per group to which the rollout does not apply, with the reason: `SKIPPED_SCHEMA`. It
-        is in no other table.
+        One row per group to which the rollout does not apply, with the reason: `SKIPPED_SCHEMA`.
+        These groups are in no other table.
     ways : pyarrow.Table
-        One row per group and way to restart it that was tried, the best first: `WAYS_SCHEMA`. The
-        other tables are of the way with ``rank`` 1. ``max_unowned_after`` are queues that nobody
-        reads from one step to the next; ``lost_by`` is the goal in which a way is worse than the
-        best one. Empty unless the best way was searched.
+        One row per group and tried way of restarting, best first: `WAYS_SCHEMA`. The remaining
+        tables show the way with ``rank`` 1. ``max_unowned_after`` are queues that are unread from
+        one step to the next; ``lost_by`` is the goal in which a way is worse than the best way.
+        Empty except for `best_restart`.
     refusals : tuple of str
-        Why this must not be done now; usually empty.
+        Reasons against doing the rollout now; usually empty.
     warnings : tuple of str
-        What is left out, and why.
+        Parts that are left out, and why.
 
     Examples
     --------

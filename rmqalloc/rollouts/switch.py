@@ -46,11 +46,11 @@ def change_strategy(
 ) -> Rollout:
     """Switch the clients of every group to another strategy, a batch at a time.
 
-    Every client computes its queues by its own strategy, from the list of all clients, and as its
-    language computes it. Clients of the two strategies know nothing of each other, so until the
-    last step is done a queue may have no reader or two; where languages differ, also thereafter.
+    Every client computes its queues by its own strategy, from the list of all clients, and in the
+    variant of its language. Clients do not know the strategies of other clients, so until the last
+    step is done a queue may have no reader or two readers; if languages differ, also afterwards.
     Client ids do not change; for the cost of a restart, if the switch needs one, see `restart`.
-    Groups whose clients divide by different strategies now are taken, too, if each is known.
+    Groups whose clients use different strategies now are included if every strategy is known.
 
     Examples
     --------

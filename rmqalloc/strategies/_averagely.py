@@ -118,11 +118,12 @@ def _in_circles(arithmetic: Arithmetic, queue: Any, n_queues: Any, n_clients: An
 
 
 class Averagely(Even, name="AVG"):
-    """Contiguous blocks in client order; the first ``n mod m`` clients take one more.
+    """Contiguous blocks in client order; the first ``n mod m`` clients take one more queue.
 
     Notes
     -----
-    ``AllocateMessageQueueAveragely``. With fewer queues than clients the first clients take one each.
+    ``AllocateMessageQueueAveragely``. With fewer queues than clients, the first clients take one
+    queue each.
 
     Examples
     --------
@@ -181,7 +182,7 @@ class Averagely(Even, name="AVG"):
 
 
 class AveragelyByCircle(Even, name="AVG_BY_CIRCLE"):
-    """Queue after queue to client after client, round and round.
+    """Queues go to the clients in turn: queue ``i`` to client ``i mod m``.
 
     Notes
     -----

@@ -56,8 +56,7 @@ class _GoFunction(ExclusiveStrategy):
 
 
 class GoConsistentHash(_GoFunction, ConsistentHash):
-    """Client-go's ring: points by CRC-32, and a queue belongs to the first point *after* its own
-    hash.
+    """Client-go's ring: points by CRC-32, and a queue belongs to the first point *after* its hash.
 
     Parameters
     ----------
@@ -76,7 +75,8 @@ class GoConsistentHash(_GoFunction, ConsistentHash):
     -----
     ``AllocateByConsistentHash`` of ``github.com/apache/rocketmq-client-go/v2/consumer`` over ``stathat.com/c/consistent``.
     Point ``k`` of a client is the hash of the number and the id without anything between them, so point 1 of ``0.1`` is
-    point 10 of ``.1``. Of points that collide the last one put stays. An id that repeats puts the same points again.
+    point 10 of ``.1``. If points collide, the point added last stays. A repeated id has the same
+    points again.
 
     Examples
     --------
@@ -146,26 +146,27 @@ class GoConsistentHash(_GoFunction, ConsistentHash):
 
 
 class GoMachineRoom(_GoFunction, MachineRoom):
-    """Equal blocks of *all* queues, as large as if they were of the rooms' queues; what the rooms
-    have over, one by one.
+    """Equal blocks of *all* queues, of the size that the queues of the machine rooms give; the
+    remaining queues of the rooms go to one client each.
 
     Parameters
     ----------
     machine_rooms : iterable of str, or None
-        Go's ``consumeridcs``. None (Go's nil) is no room: nobody owns anything.
+        Go's ``consumeridcs``. None (Go's nil) is no room: all queues are unowned.
 
     Raises
     ------
     TypeError
         ``machine_rooms`` is a plain string or holds something else than strings.
     ValueError
-        A room is there twice: client-go counts its queues twice and may panic.
+        A room is listed twice: client-go counts its queues twice and may panic.
 
     Notes
     -----
     ``AllocateByMachineRoom`` of ``github.com/apache/rocketmq-client-go/v2/consumer``: it counts the queues of the rooms and
-    then takes the blocks from the list of all queues, in any machine room. Where other rooms come first in that list, queues
-    of its own are left unowned. A broker's room is what stands before its only ``@``.
+    then takes the blocks from the list of all queues, in any machine room. If queues of other rooms
+    come first in that list, queues of its own rooms are left unowned. A broker's room is the text
+    before its only ``@``.
 
     Examples
     --------

@@ -22,16 +22,16 @@ NULL_ROOMS = "machine_rooms is null: give the set of machine rooms whose queues 
 
 
 class MachineRoom(ExclusiveStrategy, name="MACHINE_ROOM"):
-    """Even blocks of the queues whose broker is named ``room@name`` with a room of the set; other
-    queues are unowned.
+    """Even blocks of the queues whose broker name is ``room@name`` with a room of the set; all
+    other queues are unowned.
 
-    What is left over after equal blocks is dealt from the tail, one each from the first client on.
+    The queues left over after equal blocks are at the end of the list and go to one client each,
+    from the first client on.
 
     Parameters
     ----------
     machine_rooms : iterable of str, or None
-        Java's ``consumeridcs``. ``None`` (unset) is an error as soon as a broker name with a room
-        is met.
+        Java's ``consumeridcs``. ``None`` (unset) is an error if a broker name has a room.
 
     Raises
     ------

@@ -60,20 +60,20 @@ class RoomPlaces(NamedTuple):
 
 
 class MachineRoomNearby(OverParts[Inner], name="MACHINE_ROOM_NEARBY"):
-    """Every room's queues are split among its own clients by an inner strategy, those of a room
-    without clients among all.
+    """An inner strategy splits the queues of every room among the clients of the room, or among all
+    clients if the room has none.
 
     Parameters
     ----------
     inner : Strategy
         Splits each room.
     broker_room : callable or mapping, optional
-        Room of a queue: called with the queue, or looked up by broker name. In a fleet it is asked
-        once per distinct broker, with one queue of it. Without it a fleet must bring the column
+        Room of a queue: called with the queue, or looked up by broker name. In a fleet it is called
+        once per distinct broker, with one queue of it. Without it, a fleet must have the column
         ``broker_rooms``.
     client_room : callable or mapping, optional
-        Room of a client id. In a fleet it is asked once per distinct id. Without it a fleet must
-        bring ``client_rooms``.
+        Room of a client id. In a fleet it is called once per distinct id. Without it, a fleet must
+        have ``client_rooms``.
 
     Raises
     ------
@@ -82,8 +82,9 @@ class MachineRoomNearby(OverParts[Inner], name="MACHINE_ROOM_NEARBY"):
 
     Notes
     -----
-    ``AllocateMachineRoomNearby``. One missing room anywhere fails the whole group. Rooms without clients are each split from
-    the first client on, so the first clients take the extra queue of every such room.
+    ``AllocateMachineRoomNearby``. A single missing room fails the whole group. Each room without
+    clients is split from the first client on, so the first clients take the extra queue of every
+    such room.
 
     Examples
     --------

@@ -51,17 +51,16 @@ class _Numbered(NamedTuple):
 
 
 class Ordinal(DividesOneGroup, name="ORDINAL/1"):
-    """Queues stay with slot numbers that survive a restart; a slot below the highest that leaves
-    moves no others.
+    """Queues stay with slot numbers that survive a restart; if a slot below the highest leaves,
+    only its queues move.
 
     Parameters
     ----------
     pattern : str
-        What the instance name of a client id ends in: a text with one ``#`` where the slot number
-        stands. Clients must use the same, or they own queues twice.
+        End of the instance name in a client id: a text with one ``#`` for the slot number. All
+        clients must use the same pattern, or queues have several owners.
     tables : bool
-        Go by tables for up to six slots: no excess move under any pattern of failures. See the
-        page.
+        Use tables for up to six slots: no excess move under any pattern of failures. See the page.
 
     Raises
     ------
@@ -72,8 +71,9 @@ class Ordinal(DividesOneGroup, name="ORDINAL/1"):
 
     Notes
     -----
-    No strategy of RocketMQ's. Clients need the class of the Java artifact or the function of the Go module; POP and gRPC
-    groups cannot use it, for brokers divide their queues. The consumer group is not read.
+    Not a strategy of RocketMQ. Clients need the class of the Java artifact or the function of the
+    Go module; POP and gRPC groups cannot use it, because brokers divide their queues. The consumer
+    group is not read.
 
     Examples
     --------
@@ -116,8 +116,8 @@ class Ordinal(DividesOneGroup, name="ORDINAL/1"):
         self._around = utf8_of(before), utf8_of(after)
 
     def get_name(self) -> str:
-        """``ORDINAL/1``: the version is of the definition, since clients of different ones would
-        own queues twice.
+        """``ORDINAL/1``: the version is that of the definition, because clients with different
+        definitions would own queues twice.
         """
         return "ORDINAL/1"
 
@@ -235,15 +235,15 @@ class Ordinal(DividesOneGroup, name="ORDINAL/1"):
 
 
 class Ordinal2(Ordinal, name="ORDINAL/2"):
-    """Queues stay with slot numbers; a slot that leaves moves no others, be it the highest or not.
+    """Queues stay with slot numbers; if any slot leaves, only its queues move.
 
-    Lost brokers and added queues move more than under ``ORDINAL/1`` where a group has unusually few
-    or many slots for its queues: see the page. ``ORDINAL`` without a version is ``ORDINAL/1``.
+    Lost brokers and added queues move more than under ``ORDINAL/1`` if a group has unusually few or
+    many slots for its queues: see the page. ``ORDINAL`` without a version is ``ORDINAL/1``.
 
     Parameters
     ----------
     pattern : str
-        As `Ordinal` has it.
+        As for `Ordinal`.
 
     Raises
     ------

@@ -38,7 +38,7 @@ WHOLE_BROKER = -1  # Java's queue id for "any queue of this broker"
 
 
 class FleetShares(NamedTuple):
-    """What every client of every unit pops.
+    """The queues that every client of every unit pops.
 
     Attributes
     ----------
@@ -46,7 +46,7 @@ class FleetShares(NamedTuple):
         Client slot ``s`` (``fleet.client_offsets`` says which unit's) pops
         ``queues[offsets[s]:offsets[s + 1]]``.
     queues : ndarray of int32
-        Places in the unit's list of queues, in Java's order, repeats and all.
+        Positions in the unit's list of queues, in Java's order, with repeats.
     whole_broker : ndarray of bool, shape (n_units,)
         Units in which every client pops every broker of the topic (queue id -1); their slots list
         nothing.
@@ -61,15 +61,16 @@ class FleetShares(NamedTuple):
 
 
 class Pop(WrappingStrategy[Inner], SharingStrategy, name="POP"):
-    """Each client gets its own share and those of the ``pop_share_queue_num`` clients after it.
+    """Each client gets its own share and the shares of the ``pop_share_queue_num`` clients after
+    it.
 
     Parameters
     ----------
     inner : Strategy
-        Splits the queues; the broker itself knows AVG and AVG_BY_CIRCLE only.
+        Splits the queues; the broker itself supports only AVG and AVG_BY_CIRCLE.
     pop_share_queue_num : int
-        With 0 or less, or as many as the clients less one, every client gets every broker as a
-        whole.
+        With 0 or less, or at least the number of clients minus 1, every client gets every broker as
+        a whole.
 
     Raises
     ------
@@ -78,8 +79,9 @@ class Pop(WrappingStrategy[Inner], SharingStrategy, name="POP"):
 
     Notes
     -----
-    ``QueryAssignmentProcessor.allocate4Pop`` of the broker. With more clients than queues each client gets one queue, whatever
-    the inner strategy and the share. The broker then makes a set of the list, which removes repeats.
+    ``QueryAssignmentProcessor.allocate4Pop`` of the broker. With more clients than queues, each
+    client gets one queue, independent of the inner strategy and the share. The broker then makes a
+    set of the list, which removes repeats.
 
     Examples
     --------
@@ -143,7 +145,7 @@ class Pop(WrappingStrategy[Inner], SharingStrategy, name="POP"):
     def allocate(
         self, consumer_group: str, current_cid: str, mq_all: Sequence[Any], cid_all: Sequence[str]
     ) -> list[Any]:
-        """Return queues that one client pops; new ``MessageQueue(topic, broker_name, -1)`` where it
+        """Return queues that one client pops; new ``MessageQueue(topic, broker_name, -1)`` if it
         gets whole brokers.
         """
         mq_all, cid_all = as_of_now(mq_all), as_of_now(cid_all)
@@ -195,7 +197,7 @@ class Pop(WrappingStrategy[Inner], SharingStrategy, name="POP"):
     def assign(
         self, mq_all: Sequence[Any], cid_all: Sequence[str], sort: bool = False
     ) -> SharedAssignment[Any]:
-        """Return what every client of one group pops; see `SharedAssignment`."""
+        """Return the queues that every client of one group pops; see `SharedAssignment`."""
         mq_all, cid_all = in_order(mq_all, cid_all, sort)
         check_client_ids(cid_all)
         return SharedAssignment.by_client(self, mq_all, cid_all)
@@ -211,7 +213,7 @@ class Pop(WrappingStrategy[Inner], SharingStrategy, name="POP"):
     def share_fleet(
         self, fleet: Fleet, on_error: Literal["raise", "report"] = "raise"
     ) -> FleetShares:
-        """Return what every client of every unit pops.
+        """Return the queues that every client of every unit pops.
 
         Parameters
         ----------

@@ -22,14 +22,14 @@ from rmqalloc.strategies.parameters import Parameter
 
 
 class Stable(DividesOneGroup, name="STABLE/1"):
-    """Every queue and client have a score for each other, and the best pairs come first, as far as
-    there is room.
+    """Every pair of queue and client has a score; queues are assigned to the best-scoring clients
+    with room.
 
     Parameters
     ----------
     slack : int
-        0: loads differ by one at most. 1: by two, which saves about half of the moves beyond the
-        least.
+        0: loads differ by at most 1. 1: loads differ by at most 2, which saves about half of the
+        moves above the minimum.
 
     Raises
     ------
@@ -38,8 +38,9 @@ class Stable(DividesOneGroup, name="STABLE/1"):
 
     Notes
     -----
-    No strategy of RocketMQ's. Clients need the class of the Java artifact or the function of the Go module; POP and gRPC
-    groups cannot use it, for brokers divide their queues. The consumer group is not read.
+    Not a strategy of RocketMQ. Clients need the class of the Java artifact or the function of the
+    Go module; POP and gRPC groups cannot use it, because brokers divide their queues. The consumer
+    group is not read.
 
     Examples
     --------
@@ -58,8 +59,8 @@ class Stable(DividesOneGroup, name="STABLE/1"):
         self.slack = int(slack)
 
     def get_name(self) -> str:
-        """``STABLE/1``: the version is of the definition, since clients of different ones would own
-        queues twice.
+        """``STABLE/1``: the version is that of the definition, because clients with different
+        definitions would own queues twice.
         """
         return "STABLE/1"
 

@@ -1,5 +1,5 @@
-"""What every strategy is: RocketMQ's face for one client, and the faces for a whole group and a
-whole fleet.
+"""Base class of strategies: RocketMQ's interface for one client, and interfaces for a whole group
+and a whole fleet.
 """
 
 from __future__ import annotations
@@ -51,57 +51,56 @@ class Strategy(ABC):
     """A rule that splits message queues among the clients of a consumer group.
 
     A strategy holds its parameters and no state. Subclasses write one hook, `_owners`. Strategies
-    do not sort: RocketMQ's rebalance sorts queues and clients before it asks, and so does the
+    do not sort: RocketMQ's rebalance sorts queues and clients before the call, and so must the
     caller here (`sort_queues`, `sort_client_ids`, ``sort=True``, `Fleet.sorted`).
 
     A class of this package joins `STRATEGIES` by a keyword, ``class Rotated(..., name="ROTATED/1")``.
-    A class that overrides the hook inherits nothing that rests on the hook of its base: neither
-    faster ways to the owners nor what is declared of them.
+    A class that overrides the hook does not inherit anything that depends on the hook of its base:
+    neither faster paths nor declarations.
 
-    What else the product has to know of a strategy is declared by its class, so that no other room
-    asks for its name. All defaults are safe: they promise nothing.
+    All further properties of a strategy are declared by its class, so that no package tests for its
+    name. All defaults are safe.
 
     Attributes
     ----------
     decided_by : str
-        What decides the owners of a unit whose client ids are distinct and not empty. "counts": the
-        numbers of queues and clients (then there is a `formula`). "positions": the queues and the
-        number of clients, not their ids. "positions in rooms": the same for every machine room by
-        itself (see `by_room`). "ids": for each queue the ids of the clients, so that if a client
-        leaves, its queues move and no others; of an id that is there twice, some of them.
-        "anything": more than that.
+        Inputs that determine the owners of a unit with distinct, non-empty client ids. "counts":
+        the numbers of queues and clients (with a `formula`). "positions": the queues and the number
+        of clients, not their ids. "positions in rooms": the same for every machine room separately
+        (see `by_room`). "ids": for each queue the ids of the clients; if a client leaves, only its
+        queues move (some of its queues if the id is listed twice). "anything": further inputs.
     formula : Formula or None
         The owner of a queue by counts alone.
     virtual_nodes : int or None
         Points per client on the ring, None without a ring.
     has_shared_points : bool
-        Whether owners follow from `hash_ids` and ``md5_queues`` alone, so that a caller may keep
-        these hashes from call to call.
+        True if owners depend only on `hash_ids` and ``md5_queues``, so that a caller may keep these
+        hashes between calls.
     is_listed : bool
-        Whether somebody wrote down by client id what each client gets.
+        True if the queues are listed by client id.
     is_shared : bool
-        Whether a queue may go to several clients, so that no vector of owners says what the
-        strategy does.
+        True if a queue may go to several clients, so that a vector of owners cannot represent the
+        result.
     reads_topic, reads_rooms : bool
-        Whether it reads the topic of queues, the machine rooms of brokers and clients.
+        True if it reads the topic of queues, or the machine rooms of brokers and clients.
     parameters : tuple of Parameter
-        What the constructor takes.
+        Parameters of the constructor.
     guesses : tuple of mapping
-        Parameters to try, most likely first, where the strategy of a group has to be found out.
+        Parameters to try, most likely first, if the strategy of a group is inferred.
     weighed : tuple of mapping
-        Parameters with which it is weighed against the strategy that a group has.
+        Parameters with which it is compared with the present strategy of a group.
     reads_slots : bool
-        Whether it reads slot numbers in client ids.
+        True if it reads slot numbers in client ids.
     is_server_side : bool
-        Whether RocketMQ's brokers can divide by it.
+        True if RocketMQ's brokers support it.
     names_inner : bool
-        Whether its name goes on with a dash and the name of the strategy inside it.
+        True if its name ends with a dash and the name of the inner strategy.
     default_inner : str or None
-        Name of the strategy inside it where none is given.
+        Default name of the inner strategy.
     named_in_full : bool
-        Whether it is meant only where its version is given.
+        True if it is used only if its version is given.
     dialect : str
-        Whose client computes it so: "java", or "go" of what client-go computes otherwise under the
+        Client that computes it: "java", or "go" if client-go computes another allocation under the
         same name.
     """
 
@@ -149,14 +148,14 @@ class Strategy(ABC):
     def allocate(
         self, consumer_group: str, current_cid: str, mq_all: Sequence[Queue], cid_all: Sequence[str]
     ) -> list[Queue]:
-        """Return queues of one client, as RocketMQ's own interface answers.
+        """Return the queues of one client, as in RocketMQ's interface.
 
         Parameters
         ----------
         consumer_group : str
             Not read by any strategy.
         current_cid : str
-            Client id of the client that asks.
+            Client id of the calling client.
         mq_all : sequence of queues
             Queues in Java's order: objects with ``topic``, ``broker_name``/``brokerName`` and
             ``queue_id``/``queueId``, mappings, or 3-tuples.
@@ -167,8 +166,8 @@ class Strategy(ABC):
         -------
         list
             The caller's own queue objects, in the order Java returns them; empty if ``current_cid``
-            is not in ``cid_all``. CONFIG alone answers with the queues of its list, or None without
-            one; the types of `Config` and `ConfigByClient` say so.
+            is not in ``cid_all``. Only CONFIG returns the queues of its list, or None without a
+            list; see the types of `Config` and `ConfigByClient`.
 
         Raises
         ------
@@ -198,20 +197,20 @@ class Strategy(ABC):
     def assign(
         self, mq_all: Sequence[Any], cid_all: Sequence[str], sort: bool = False
     ) -> Assignment[Any] | SharedAssignment[Any]:
-        """Return owners of all queues of one group.
+        """Return the owners of all queues of one group.
 
         Parameters
         ----------
         mq_all, cid_all
             As for `allocate`.
         sort : bool
-            Sort both in Java's order first; the result then speaks of the sorted lists.
+            Sort both in Java's order first; the result then refers to the sorted lists.
 
         Returns
         -------
         Assignment
             ``owners[i]`` is the first position in ``cid_all`` of the client that owns queue ``i``,
-            -1 where nobody does.
+            -1 if unowned.
 
         Raises
         ------
@@ -247,27 +246,27 @@ class Strategy(ABC):
         fleet : Fleet
             Sorted by the caller (`Fleet.sorted`).
         out : ndarray of int32, shape (fleet.queue_offsets[-1],), optional
-            Written and returned; reuse it, for fresh memory costs more than the work. It must
-            overlap no array of the fleet.
+            Written and returned. Reuse it: new memory costs more than the computation. It must not
+            overlap an array of the fleet.
         on_error : {"raise", "report"}
-            With "report", the units of `fleet_errors` are left unowned (-1) and all others are
-            assigned.
+            With "report", the units of `fleet_errors` are left unowned (-1) and the remaining units
+            are assigned.
         threads : int, optional
-            Threads to work on; by default what the environment variable RMQALLOC_THREADS says, else
-            one. Every answer is the same whatever their number.
+            Number of threads; by default the environment variable RMQALLOC_THREADS, else 1. The
+            result does not depend on it.
 
         Returns
         -------
         ndarray of int32
             Unit ``u`` has entries ``fleet.queue_offsets[u]`` to ``fleet.queue_offsets[u + 1]``:
-            first positions in its client list, -1 where nobody owns the queue.
+            first positions in its client list, -1 if unowned.
 
         Raises
         ------
         FleetError
             A unit cannot be assigned and ``on_error`` is "raise".
         ValueError, TypeError
-            ``out`` does not fit, or ``threads`` is not a number above zero.
+            ``out`` does not fit, or ``threads`` is not above 0.
         """
         check_on_error(on_error)
         threads = n_threads(threads)
@@ -297,8 +296,8 @@ class Strategy(ABC):
             out[np.repeat(good, fleet.n_queues)] = owners
 
     def fleet_errors(self, fleet: Fleet) -> list[UnitError]:
-        """Return units this strategy cannot assign, by position: malformed ones and those Java
-        refuses.
+        """Return the units that this strategy cannot assign, by position: malformed units and units
+        that Java refuses.
         """
         return self._errors(self._prepared(fleet))
 
@@ -337,21 +336,21 @@ class Strategy(ABC):
         return int(assigned.owners[position])
 
     def explain(self, queues: Queues, client_ids: Sequence[str], position: int) -> Reasons:
-        """Return why a queue has its owner.
+        """Return the reasons for the owner of a queue.
 
         Parameters
         ----------
         queues : sequence of MessageQueue
-            All of them, in Java's order.
+            All queues, in Java's order.
         client_ids : sequence of str
-            In Java's order, one at least.
+            At least one, in Java's order.
         position : int
-            Of the queue among all; a negative one counts from the end.
+            Position of the queue; a negative position counts from the end.
 
         Returns
         -------
         Reasons
-            Empty if the strategy gives none.
+            Empty if the strategy has none.
 
         Raises
         ------
@@ -380,8 +379,8 @@ class Strategy(ABC):
         return type(self)._owners is made._owners
 
     def with_virtual_nodes(self, virtual_nodes: int) -> Strategy:
-        """Return the same strategy with another number of points per client on its ring; itself if
-        it has none.
+        """Return the same strategy with another number of points per client; itself if it has no
+        ring.
         """
         return self
 
@@ -389,7 +388,7 @@ class Strategy(ABC):
         self, broker_room: Mapping[str, str] | None, client_room: Mapping[str, str] | None
     ) -> Strategy:
         """Return the same strategy with the machine rooms of brokers and clients by name; itself if
-        it reads none.
+        it reads no rooms.
         """
         return self
 
@@ -411,8 +410,8 @@ else:
 
 
 class ExclusiveStrategy(Strategy):
-    """A strategy by which every queue has one owner at most, and clients get none but the caller's
-    queues.
+    """A strategy that gives every queue to at most one client, and only returns the caller's queue
+    objects.
     """
 
     if TYPE_CHECKING:  # the method of `Strategy`, in a narrower type
@@ -424,8 +423,8 @@ class ExclusiveStrategy(Strategy):
 
 
 class SharingStrategy(Strategy):
-    """A strategy that may give a queue to several clients, so that no vector of owners can say what
-    it does.
+    """A strategy that may give a queue to several clients, so that a vector of owners cannot
+    represent it.
     """
 
     is_shared = True
@@ -444,7 +443,7 @@ class SharingStrategy(Strategy):
         Raises
         ------
         TypeError
-            Always; the message says what to use.
+            Always; the message names the method to use.
         """
         raise ArgumentTypeError(self._instead)
 
@@ -453,9 +452,7 @@ class SharingStrategy(Strategy):
 
 
 class WrappingStrategy(Strategy, Generic[Inner]):
-    """A strategy over another one: what is known of the inner strategy is known of it, as far as it
-    holds.
-    """
+    """A strategy that wraps an inner strategy and takes over its properties where they hold."""
 
     def __init__(self, inner: Inner) -> None:
         self.inner = inner

@@ -56,10 +56,10 @@ def rule(name: str, /, **params: Any) -> Strategy:
 
 
 def whole_rule(name: str, /, **params: Any) -> Strategy:
-    """Return a strategy as `rule`, with all that a user must give.
+    """Return a strategy as `rule`; parameters that a user must give are required.
 
-    What is known of a client may lack the machine rooms of MACHINE_ROOM, and yet say which queues
-    it reads. A table or a spec that lacks them is a mistake.
+    The facts about a client may lack the machine rooms of MACHINE_ROOM. In a table or a spec,
+    missing rooms are an error.
 
     Examples
     --------

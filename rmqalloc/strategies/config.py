@@ -1,4 +1,4 @@
-"""``CONFIG``: the queues somebody wrote down."""
+"""``CONFIG``: fixed lists of queues."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from rmqalloc.text import counted
 
 
 class Config(SharingStrategy, Generic[Queue], name="CONFIG"):
-    """A fixed list of queues, for every client that is configured with it.
+    """A fixed list of queues for every client that is configured with it.
 
     Parameters
     ----------
     message_queues : list of queues, optional
-        Returned as is, the very object; ``None`` where unset.
+        The object that is returned; ``None`` if unset.
 
     Notes
     -----
-    ``AllocateMessageQueueByConfig``: no validation, nothing is read but the list.
+    ``AllocateMessageQueueByConfig``: no validation, only the list is read.
 
     Examples
     --------
@@ -61,7 +61,7 @@ class Config(SharingStrategy, Generic[Queue], name="CONFIG"):
         mq_all: Sequence[Any] | None,
         cid_all: Sequence[str] | None,
     ) -> list[Queue] | None:
-        """Return the configured list itself, whoever asks."""
+        """Return the configured list itself, for every client."""
         return self.message_queues
 
     def assign(
@@ -80,14 +80,13 @@ class ConfigByClient(Strategy):
     Parameters
     ----------
     message_queues : mapping of client id to list of queues
-        What each client is configured with. Lists stay as they are whatever becomes of clients and
-        queues: a client without a list owns nothing, and a queue that is in no list of a client
-        that is there has no owner.
+        The list of each client. Lists do not change with clients and queues: a client without a
+        list owns no queue, and a queue that is in no list of a present client has no owner.
 
     Notes
     -----
-    Every client of a group has an ``AllocateMessageQueueByConfig`` of its own. A unit in which several clients that are there
-    have one queue is refused: all of them consume it.
+    Every client of a group has an ``AllocateMessageQueueByConfig`` of its own. A unit is refused if
+    lists of several present clients have the same queue: all of them consume it.
 
     Examples
     --------
@@ -123,7 +122,9 @@ class ConfigByClient(Strategy):
         mq_all: Sequence[Any] | None,
         cid_all: Sequence[str] | None,
     ) -> list[MessageQueue] | None:
-        """Return the list of one client, whatever queues and clients there are; None without one."""
+        """Return the list of one client, independent of the queues and clients; None without a
+        list.
+        """
         return None if current_cid is None else self.message_queues.get(current_cid)
 
     if TYPE_CHECKING:  # the method of `Strategy`, in narrower types

@@ -66,13 +66,13 @@ ROUNDS = 8
 
 
 class ConsistentHash(DividesOneGroup, name="CONSISTENT_HASH"):
-    """Every client puts virtual nodes on a ring; a queue belongs to the first node at or after its
-    own hash.
+    """Every client has virtual nodes on a ring; a queue belongs to the first node at or after its
+    hash.
 
     Parameters
     ----------
     virtual_nodes : int
-        Points per client, Java's ``virtualNodeCnt``; with 0 nobody owns anything.
+        Points per client, Java's ``virtualNodeCnt``; with 0, all queues are unowned.
     hash_function : callable, optional
         From a key (str) to a signed 64-bit integer. Default: the first four bytes of the key's MD5,
         biggest first.
@@ -86,8 +86,9 @@ class ConsistentHash(DividesOneGroup, name="CONSISTENT_HASH"):
 
     Notes
     -----
-    ``AllocateMessageQueueConsistentHash`` over ``ConsistentHashRouter``. Of points that collide the last one put stays. A
-    client id that repeats goes on numbering its points where its earlier ones ended, so it holds about twice the weight.
+    ``AllocateMessageQueueConsistentHash`` over ``ConsistentHashRouter``. If points collide, the
+    point added last stays. A repeated client id continues the numbering of its points, so it has
+    about twice the weight.
 
     Examples
     --------

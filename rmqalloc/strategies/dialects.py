@@ -1,4 +1,5 @@
-"""What clients that are not Java's compute under the names of RocketMQ's strategies.
+"""Allocations that clients of other languages than Java compute under the names of RocketMQ's
+strategies.
 
 Where a client of another language computes what Java's does, the class is the same. The Rust
 client, and every client that speaks gRPC, allocates nothing: brokers do that for them.

@@ -1,10 +1,10 @@
 """How a strategy is spelled with its parameters:
 ``CANARY-CONSISTENT_HASH(share=0.05,virtual_nodes=160)``.
 
-The one spelling for command lines, scripts and SQL. Parameters of all strategies of the name stand
-together. A value is a number, ``true`` or ``false``, or a text; texts that belong together have
-``+`` between them. A text with a comma, a quote or a parenthesis in it stands in double quotes,
-with a backslash before a quote or backslash of its own.
+The same spelling is used for command lines, scripts and SQL. Parameters of all strategies in the
+name are listed together. A value is a number, ``true`` or ``false``, or a text; texts that belong
+together have ``+`` between them. A text with a comma, a quote or a parenthesis is put in double
+quotes, with a backslash before a quote or backslash of its own.
 """
 
 from __future__ import annotations

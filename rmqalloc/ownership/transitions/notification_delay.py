@@ -1,4 +1,4 @@
-"""How long it takes until clients are informed of a change, by the timers of RocketMQ.
+"""Time until clients are informed of a change, by the timers of RocketMQ.
 
 Each client is informed independently of the others, after a time ``T`` that is 0 with some
 probability and otherwise a fixed wait and a sum of independent uniform waits; a common wait may
@@ -159,7 +159,7 @@ class NotificationDelay:
 def hearing_of(
     way: str, profile: Profile = DEFAULT_PROFILE, n_brokers: int = 1, is_ordered: bool = False
 ) -> NotificationDelay:
-    """Return how clients learn that others joined or left.
+    """Return how clients learn that clients joined or left.
 
     Examples
     --------

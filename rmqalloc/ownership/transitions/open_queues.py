@@ -1,4 +1,4 @@
-"""How many queues are open while a step lasts, and for how long.
+"""Number and duration of unowned and double-owned queues during a step.
 
 **Worst.** `rmqalloc.ownership.transitions._worst_moment`: the maximum over all sets of informed clients.
 

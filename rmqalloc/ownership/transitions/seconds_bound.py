@@ -1,4 +1,4 @@
-"""How long queues may have no owner while clients follow a change."""
+"""Longest time that queues may be unowned while clients follow a change."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _SECONDS = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,9})?)(?:@(worst|p99))?")
 
 
 class SecondsBound(NamedTuple):
-    """The longest time that a queue may have no owner."""
+    """The longest time that a queue may be unowned."""
 
     seconds: float
     of: str = "worst"  # {"worst", "p99"}: Whether it bounds the longest time at all, or the 99th percentile
@@ -44,7 +44,7 @@ class SecondsBound(NamedTuple):
         return math.inf if row["unowned_after"] or seconds is None else float(seconds)
 
     def violation(self, row: Mapping[str, Any]) -> str:
-        """Say why a row does not keep the bound."""
+        """Return why a row exceeds the limit."""
         if row["unowned_after"]:
             said = f"{counted(row['unowned_after'], 'queue has', 'queues have')} no owner when all clients have followed"
         elif self.of_row(row) == math.inf:

@@ -44,8 +44,7 @@ def advise(
     groups, topics : sequence of str
         Patterns; only the topics that match count.
     balance : {"topic", "total"}
-        Whether the lists for CONFIG are even topic by topic, or over all topics of a group
-        together.
+        Balance the lists for CONFIG by topic, or over all topics of a group.
 
     Raises
     ------

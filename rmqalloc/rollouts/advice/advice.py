@@ -93,14 +93,14 @@ class ConfigLists(NamedTuple):
     ----------
     consumer_group : str
     from_actual : bool
-        Whether moves count from the reported owners; if not, from the owners by strategy.
+        True if moves count from the reported owners, False if from the computed owners.
     client_ids : list of str
     queues : list of MessageQueue
     owners, owners_now : list of int
-        Client of every queue, as a position in ``client_ids``, in the lists and now; -1 for nobody.
+        Client of every queue as a position in ``client_ids``, in the lists and now; -1 if unowned.
     left_out : tuple of str
-        Other topics of the group, including its retry topic, that are in no list: under CONFIG
-        nobody consumes them.
+        Topics of the group, including its retry topic, that are in no list: under CONFIG no client
+        consumes them.
     """
 
     consumer_group: str
@@ -133,34 +133,34 @@ class Advice(TableResult):
     groups : pyarrow.Table
         One row per group, over all its topics: `GROUPS_SCHEMA`. ``idle`` clients have no work: no
         queue that producers write to, of any topic but the retry topic. ``most_useful`` is the
-        number of queues of the largest topic: under AVG and AVG_BY_CIRCLE more clients cannot all
-        have one. ``useful_clients`` and ``even_clients`` are those of
-        `rmqalloc.rollouts.advice.replicas.ReplicaCounts`, which leaves out retry topics and work that dry
-        queues do not give; ``even_counts`` are the even numbers of those in ``counts``.
+        number of queues of the largest topic: under AVG and AVG_BY_CIRCLE, more clients cannot all
+        have a queue. ``useful_clients`` and ``even_clients`` are those of
+        `rmqalloc.rollouts.advice.replicas.ReplicaCounts`, which leaves out retry topics and work
+        that dry queues do not give; ``even_counts`` are the even numbers of those in ``counts``.
         ``virtual_nodes`` is the number advised for a ring, null if more do not help or there is no
         ring. ``config_moves`` is the number of moves to the lists.
     counts : pyarrow.Table
-        Numbers of clients to choose from, ascending: `COUNTS_SCHEMA`. Clients are added after all
-        others; the last ones go.
+        Numbers of clients to choose from, ascending: `COUNTS_SCHEMA`. Clients are added at the end
+        of the list and removed from its end.
     rings : pyarrow.Table
         Groups on a ring under several numbers of virtual nodes: `RINGS_SCHEMA`. ``chance_skew`` is
-        the skew to expect in the limit of many virtual nodes, where every queue falls to each
-        client with equal probability.
+        the skew to expect in the limit of many virtual nodes, where every client gets a queue with
+        equal probability.
     rooms : pyarrow.Table
         Topics of groups under MACHINE_ROOM_NEARBY that have queues in rooms without a client:
         `ROOMS_SCHEMA`. Java splits each such room separately, starting at the first client;
-        ``pooled`` is what splitting them together would give, which no RocketMQ client does.
+        ``pooled`` is the result of splitting them together, which no RocketMQ client does.
     churn : pyarrow.Table
-        What groups would move under other strategies: `CHURN_SCHEMA`. ``restart_per_queue`` is that
-        of one rolling restart, one client at a time and with new addresses; if ``is_sampled``, some
-        clients stand for all. ``leave``, ``join`` and ``broker_lost`` are queues moved: on the mean
-        over the clients that leave, by one more client, and of the remaining queues on the mean
-        over brokers. ``year`` is the moves of a year of weekly restarts. A strategy that
-        ``needs_slots`` is replayed with client ids that carry them.
+        Moves of groups under other strategies: `CHURN_SCHEMA`. ``restart_per_queue`` is for one
+        rolling restart, one client at a time and with new addresses; if ``is_sampled``, it is
+        computed from a sample of clients. ``leave``, ``join`` and ``broker_lost`` are queues moved:
+        on the mean over the clients that leave, by one more client, and of the remaining queues on
+        the mean over brokers. ``year`` is the number of moves in a year of weekly restarts. A
+        strategy that ``needs_slots`` is replayed with client ids that carry them.
     assignments : tuple of ConfigLists
         A perfectly even list of queues for every client, with the fewest moves from now.
     warnings : tuple of str
-        What is left out, and why.
+        Parts that are left out, and why.
     sentences : dict of str to tuple of str
         The sentences of ``advice``, by consumer group.
     """
@@ -177,8 +177,8 @@ class Advice(TableResult):
     sentences: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def lines(self, file: IO[str] | None = None, top: int | None = None) -> Iterator[str]:
-        """Yield the advice for each of the first 20 groups or ``top``, most idle clients first, and
-        a line on all.
+        """Yield the advice for the first 20 groups (or ``top``), most idle clients first, and a
+        summary line.
         """
         names = self.most_idle_first()["consumer_group"].to_pylist()
         most = checked_top(top) or _SHOWN
@@ -226,7 +226,7 @@ class Advice(TableResult):
 
     @property
     def left_out(self) -> str | None:
-        """Return a sentence on topics that the lists lack, None if they lack none."""
+        """Return a sentence on topics that are in no list, or None."""
         missing = []
         for lists in self.assignments:
             missing += [f"{topic} of {lists.consumer_group}" for topic in lists.left_out]
@@ -236,8 +236,8 @@ class Advice(TableResult):
 
 
 def config_document(advice: Advice) -> dict[str, Any]:
-    """Return the lists as plain data: for every group and client what
-    ``AllocateMessageQueueByConfig`` is to be set to.
+    """Return the lists as plain data: the list of ``AllocateMessageQueueByConfig`` for every group
+    and client.
 
     Examples
     --------

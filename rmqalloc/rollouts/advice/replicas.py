@@ -62,17 +62,18 @@ _TOO_LARGE = (
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ReplicaCounts(TableResult):
-    """Numbers of clients that have work; `replica_counts` makes it.
+    """Numbers of clients that have work; the result of `replica_counts`.
 
     Attributes
     ----------
     groups : pyarrow.Table
-        One row per group: `REPLICAS_SCHEMA`. ``written_queues`` are those that consumers read and
-        producers write to, over all topics but the retry topic: where a queue has one owner, no
+        One row per group: `REPLICAS_SCHEMA`. ``written_queues`` counts queues that consumers read
+        and producers write to, over all topics except the retry topic: if a queue has one owner, no
         more clients can have work. ``useful_clients`` is the largest number with which every client
-        owns such a queue, ``even_clients`` are the numbers up to that with which every client owns
-        one and all own equally many queues, dry ones included. Both are null where they cannot be
-        known, and ``reason`` says why; ``written_queues`` is null where a route is not known whole.
+        owns such a queue; ``even_clients`` are the numbers up to it with which every client owns
+        one and all clients own equally many queues, including dry queues. Both are null if they
+        cannot be known, with the ``reason``; ``written_queues`` is null if a route is not fully
+        known.
     """
 
     TABLES: ClassVar = ("groups",)
@@ -84,7 +85,8 @@ class ReplicaCounts(TableResult):
 def replica_counts(
     snapshot: Snapshot | Known, groups: Sequence[str] = ALL, topics: Sequence[str] = ALL
 ) -> ReplicaCounts:
-    """Return how many clients of each group can have work, whether or not it has clients now.
+    """Return the number of clients of each group that can have work, independent of its present
+    clients.
 
     Parameters
     ----------
@@ -105,7 +107,8 @@ def replica_counts(
     >>> row["written_queues"], row["useful_clients"], row["even_clients"]
     (6, 2, [1, 2])
 
-    Of three clients the last would own nothing but the two queues of ``b`` that nobody writes to.
+    With three clients, the last client would own only the two queues of ``b`` that no producer
+    writes to.
     """
     found = Known.of(snapshot, groups).snapshot
     wanted = chosen(groups, by_name(found.groups, "consumer groups"), "consumer group", found)

@@ -220,7 +220,7 @@ def rule_of(group, client, served):
     if "CONSISTENT_HASH" in name and "virtual_nodes" in client:
         params["virtual_nodes"] = client["virtual_nodes"]
     if served and name not in SERVER_SIDE:
-        raise java.Unknown(f"brokers do not know {name}")
+        raise java.Unknown(f"brokers do not support {name}")
     if language == "CPP" and not served:
         return {"name": "AVG"}
     if (name == java.NEARBY and "inner" not in params) or (

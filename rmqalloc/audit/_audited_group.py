@@ -26,7 +26,7 @@ SETTLED_AFTER = 56.0
 topic is one), 20 until the pass after that, and what starting and answers take."""
 
 PlannedOwners = Mapping[MessageQueue, str | tuple[str, ...] | None]
-"""The owner of every queue after a plan: None for nobody, a tuple where there are several."""
+"""The owner of every queue after a plan: None if unowned, a tuple of several owners."""
 
 
 @dataclass(eq=False, kw_only=True)

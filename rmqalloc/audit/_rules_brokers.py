@@ -74,7 +74,8 @@ def ordered_lock_holder_gone(audited: AuditedGroup) -> Iterator[Fault]:
 @rule(
     "lag-from-slave",
     title="Lag read from a slave",
-    description="Consumer offsets were read from a slave. The lag leaves out what the slave had not copied from its master.",
+    description="Consumer offsets were read from a slave. The lag does not include messages and offsets that the slave had "
+    "not copied.",
     help="Check again when the master is back.",
     severity="note",
     signs=Sign.BROKERS,

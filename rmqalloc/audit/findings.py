@@ -25,7 +25,7 @@ from rmqalloc.snapshot.unknown import NotKnown, words_by_kind
 from rmqalloc.text import counted, printable
 
 MOST_NAMES = 20
-"""Queues and clients of a finding that are named where not all are asked for."""
+"""Default number of named queues and clients of a finding."""
 
 _MARKS = {"error": "!", "warning": "~", "note": " "}
 """What stands before a finding, and gives it its colour."""

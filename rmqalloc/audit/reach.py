@@ -31,7 +31,7 @@ UNREAD_SCHEMA = columns(
     "n_queues n_written messages n_without_lag: int64",
     "detail: string",
 )
-"""Columns of the table of messages that nobody reads."""
+"""Columns of the table of unread messages."""
 
 REACH_SCHEMA = columns(
     "consumer_group topic broker_name: string",

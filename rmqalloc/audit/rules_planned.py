@@ -22,7 +22,7 @@ Planned = Mapping[str, PlannedOwners]
 
 
 Owners = str | tuple[str, ...] | None
-"""The owner of a queue; None for nobody, a tuple where there are several."""
+"""The owner of a queue: None if unowned, a tuple of several owners."""
 
 
 def owners_after(plan: Plan, scenario: str | None = None) -> Planned:

@@ -49,7 +49,7 @@ __all__ = [
 
 API_VERSION = "rmqalloc/v3"
 SEMANTICS = 1
-"""Number of what plans mean; it grows whenever the same inputs and scenarios give another plan."""
+"""Number of the semantics of plans; it grows if equal inputs and scenarios give another plan."""
 
 _MOST_NAME = 40
 _MOST_DRAWN = 4

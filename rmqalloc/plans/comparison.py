@@ -57,7 +57,7 @@ COMPARISON_SCHEMA = columns(
 """Columns of `compare`."""
 
 _MOST_GROUPS = 20
-"""Groups that are shown unless more are asked for."""
+"""Default number of shown groups."""
 
 _HEADER = (
     "strategy",

@@ -98,7 +98,7 @@ class Started(WithStrategy):
     """How a client starts, where it differs from its group."""
 
     client_id: str | None = optional(
-        Text(), says="Client id instead of the name with @1, such as one that another client has."
+        Text(), says="Client id instead of the name with @1, for example an id of another client."
     )
     strategy: str | None = optional(
         StrategyText(), says=f"Strategy instead of the group's; {SPELLING}"
@@ -117,7 +117,7 @@ class Join(Started):
 
     group: str | None = optional(Text(), says=_GROUP)
     clients: int | tuple[str, ...] = optional(
-        CHOSEN, 1, "Names of clients that do not run then, or how many new ones."
+        CHOSEN, 1, "Names of clients that do not run at that time, or a number of new clients."
     )
 
 
@@ -176,7 +176,7 @@ class Restart(WithStrategy):
         "Ids with which clients come back, as `rollout restart` has them.",
     )
     strategy: str | None = optional(
-        StrategyText(), says="Strategy with which they come back, if it is another one."
+        StrategyText(), says="Strategy with which they come back, if it changes."
     )
     params: Mapping[str, Any] | None = optional(
         Params(), says="Parameters of that strategy, by name."

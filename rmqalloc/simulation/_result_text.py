@@ -24,9 +24,9 @@ from rmqalloc.text import counted, printable, shortened
 COLUMNS, LEAST_COLUMNS = 96, 24
 LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 MOST_ROWS = 24
-"""Queues of a group that are shown unless told otherwise."""
+"""Default number of shown queues of a group."""
 MOST_EVENTS = 40
-"""Events that are shown unless more are asked for."""
+"""Default number of shown events."""
 
 _EVENTS = (
     "at settled=settled_after unowned double=double_owned moved gap longest=longest_gap lasting=longest_double "

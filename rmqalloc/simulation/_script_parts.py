@@ -194,7 +194,7 @@ class ScriptFields(Checked):
     topics: tuple[TopicPart, ...] = needed(list_of(TopicPart), "Topics.")
     groups: tuple[GroupPart, ...] = needed(list_of(GroupPart), "Consumer groups and their clients.")
     events: tuple[Event, ...] = optional(
-        Events(), (), "Events; events at one time happen in the order of the list."
+        Events(), (), "Events; events at the same time happen in the order of the list."
     )
     broker_settings: tuple[BrokerSettings, ...] = optional(
         list_of(BrokerSettings),

@@ -125,7 +125,7 @@ def test_retry_topics_have_a_rule_of_their_own(run, saved, flag, orders, retry):
 def test_queues_of_retry_topics_alone_are_not_set_by_the_way(run, saved, flags):
     code, _, err = run(flags, saved(with_retry_topic()))
     assert code == 1
-    assert "set_queues leaves retry topics alone" in err
+    assert "set_queues does not change retry topics" in err
     assert "a pattern that begins with %RETRY%" in err
 
 
@@ -436,7 +436,7 @@ def test_what_lacks_a_client_list_is_left_out_unless_that_will_do(run, saved):
         ("--scale 3 --max-unowned nan", 64, "'nan' is not a whole number"),
         ("--scale 3 --out -", 64, "'-' is not a file: standard output carries the result; give a path"),
         pytest.param("--add-broker broker-a:3", 1,
-                     "all topics of the groups planned are on broker 'broker-a' already", id="--add-broker broker-a:3"),
+                     "all topics of the planned groups are already on broker 'broker-a'", id="--add-broker broker-a:3"),
         pytest.param("--to-strategy MACHINE_ROOM", 64,
                      "--to-strategy: 'MACHINE_ROOM' is neither NAME, nor CONSISTENT_HASH:N",
                      id="--to-strategy MACHINE_ROOM"),

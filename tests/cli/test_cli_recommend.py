@@ -70,7 +70,7 @@ def test_queues_without_an_owner_are_not_called_even(run, tmp_path):
     )
     out = run("-f", path)[1]
     assert "4 queues have no owner: MACHINE_ROOM gives these queues to no client." in out
-    assert "more even" not in out
+    assert "is even" not in out
     assert json.loads(run("-f", path, "-o", "json")[1])[0]["unowned"] == 4
 
 

@@ -88,7 +88,7 @@ def test_an_audit_of_the_same_snapshot_is_shown_with_the_plan(run, tmp_path):
     assert run("report", plan, "--out", page, "-f", source, "--strategy", "AVG_BY_CIRCLE")[0] == 1
     assert run("report", plan, "--out", page, "--strategy", "AVG")[0] == 64
     code, _, said = run("report", plan, "--out", page, "-f", newer)
-    assert code == 1 and "the plan was made from another snapshot" in said
+    assert code == 1 and "the plan does not match this snapshot" in said
 
 
 def test_a_plan_that_its_snapshot_does_not_give_is_no_page(run, tmp_path):

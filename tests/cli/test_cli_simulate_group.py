@@ -26,7 +26,7 @@ def test_figures_are_those_of_the_library(run):
     want = rmqalloc.simulate(script, seed=3, seeds=2)
     assert code == 0
     assert json.loads(out)["events"] == json.loads(want.to_json())["events"]
-    assert "note: how many messages the group is sent is not known" in err
+    assert "note: the rate of the group's messages is not known" in err
 
 
 def test_people_get_tables_and_a_timeline(run):
@@ -89,7 +89,7 @@ def test_options_that_do_not_fit_are_refused(run, arguments, said):
 def test_what_cannot_be_simulated_is_refused(run, tmp_path):
     path = saved_snapshot(tmp_path / "s.json", cluster(message_model="BROADCASTING"))
     code, out, err = run("-f", path, "-g", "g", "--event", "crash")
-    assert (code, out) == (1, "") and "left out: g: its clients all take every queue" in err
+    assert (code, out) == (1, "") and "left out: g: all its clients read every queue" in err
 
 
 def test_a_strategy_is_stated_or_accepted(run, tmp_path):

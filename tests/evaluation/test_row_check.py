@@ -449,7 +449,7 @@ def test_unsigned_numbers_are_read_and_bounded():
 def test_machine_rooms_are_asked_for_where_the_spec_is_made():
     with pytest.raises(
         TypeError,
-        match=r"strategy MACHINE_ROOM needs machine_rooms: give them, as in MACHINE_ROOM\(",
+        match=r"strategy MACHINE_ROOM needs machine_rooms, as in MACHINE_ROOM\(",
     ):
         PlanSpec("MACHINE_ROOM")
     assert PlanSpec("MACHINE_ROOM(machine_rooms=hz)").params == {"machine_rooms": ["hz"]}

@@ -185,7 +185,7 @@ def test_rooms_are_found_if_names_tell_one_way_and_no_other_and_else_in_doubt(cl
         )
     else:
         assert (
-            "no machine rooms that names" in group.strategy_doubt
+            "no machine rooms that broker" in group.strategy_doubt
             or "CONSISTENT_HASH" in group.strategy_doubt
         )
 

@@ -69,7 +69,7 @@ def boxes(page, selector):
 
 
 def test_a_long_finding_ends_after_two_lines_and_is_whole_in_the_table(browser, pages, tmp_path):
-    words = "clients divide by different strategies " * 9
+    words = "clients use different strategies " * 9
     found = [replace(one, message=words, advice=words) for one in report_plans.everyday_findings()]
     (tmp_path / "long.html").write_text(report(report_plans.everyday(), found), encoding="utf-8")
     page = chromium.Page(browser, tmp_path / "long.html", size=DESKTOP)

@@ -150,4 +150,4 @@ def test_what_a_scenario_leaves_open_is_drawn_for_the_groups_with_something_open
     assert 0 < len(is_open) < len(rows)
     assert Page(report(plan)).said().count("While clients are being notified") == len(is_open)
     calm = report_plans.with_tables(plan, transitions=[one for one in rows if one not in is_open])
-    assert "hear of it" not in Page(report(calm)).said()
+    assert "being notified" not in Page(report(calm)).said()

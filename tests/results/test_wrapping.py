@@ -43,7 +43,7 @@ def test_a_word_is_broken_on_a_terminal_alone(monkeypatch):
 
 def test_the_last_column_wraps_below_itself_or_below_its_row(monkeypatch):
     rows = [
-        ("订单", "12", "clients use different strategies or parameters, and some by none"),
+        ("订单", "12", "clients divide by different rules, and some by none"),
         ("b", "3", "short"),
     ]
     header = ("group", "moved", "why")

@@ -88,7 +88,7 @@ def test_a_group_that_needs_the_room_is_named_and_the_others_are_planned(run, ch
     assert after["plain"]["err_code"] == 0
     assert (after["near"]["err_code"], after["near"]["moved"]) == (6, None)
     assert "near topic T cannot be assigned after it: Machine room is null for " in err
-    assert "give every client and broker its machine_room, those that join too" in err
+    assert "give every client and broker a machine_room, including clients that join" in err
     assert FLAGS in err
     assert run(f"-g plain {change}")[::2] == (0, "")
 

@@ -190,7 +190,8 @@ def test_the_command_prints_figures_and_timeline(path, capsys, result):
     ]
     assert [line.split()[0] for line in groups.splitlines()] == ["group", "g", "h"]
     assert [one.splitlines()[0] for one in timelines] == [
-        f"{name}: one column is 2.47 s, . nobody, , nobody briefly, # several" for name in "gh"
+        f"{name}: one column is 2.47 s, . unowned, , briefly unowned, # double-owned"
+        for name in "gh"
     ]
     assert {len(line) for one in timelines for line in one.splitlines()[1:13]} == {100}
     assert err == ""

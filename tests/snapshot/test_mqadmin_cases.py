@@ -281,7 +281,7 @@ def test_go_clients_and_their_dry_queue():
 
 def test_a_topic_that_nobody_may_read():
     finding = found(read(RIGHT / "c30")[0], "unreadable-broker")
-    assert "Give read permission back" in finding.advice
+    assert "Restore read permission" in finding.advice
 
 
 def test_a_shaded_strategy_class_is_fitted():

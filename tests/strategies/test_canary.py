@@ -189,5 +189,5 @@ def test_reasons():
         "holds retries, which go only to the remaining clients"
         in made.explain(retry, CLIENTS, 0).steps[0]
     )
-    assert "so all of them divide all queues" in made.explain(retry, ["x"], 0).steps[0]
+    assert "so all clients divide all queues" in made.explain(retry, ["x"], 0).steps[0]
     assert (made.share, made.with_virtual_nodes(3).points) == (made.share, 3000)

@@ -51,7 +51,7 @@ def other_tags(stage: Stage) -> None:
     stage.join(group, topic, "all")
     right = Right(
         "mixed-subscriptions, and that messages are skipped", 2, {"mixed-subscriptions": "error"}, ("actual-unowned",),
-        says=("skipped for ever", "TagA"),
+        says=("skipped permanently", "TagA"),
     )  # fmt: skip
     played = stage.until("one client takes TagA, one *", group, right, since, 60)
     wait_for(lambda: owned(stage.java, group, topic) >= ALL, "both own their queues")

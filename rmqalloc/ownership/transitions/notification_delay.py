@@ -38,7 +38,7 @@ REBALANCE, ROUTE_POLL, HEARTBEAT, SCAN, EXPIRY, LOCK_LIFE, LOCK_RENEWAL = (
 """In seconds."""
 
 WAYS = ("notice", "timer", "scan", "crash")
-"""How clients learn that others joined or left; see `hearing_of`."""
+"""How clients learn that clients joined or left; see `hearing_of`."""
 
 
 def sum_below(x: Seconds, widths: tuple[float, ...], integrals: int = 0) -> Seconds:

@@ -30,7 +30,7 @@ SOURCES = {
     "assumed": "assumed",
     "by client": "known client by client",
 }
-"""What the sources of a strategy are called, the surest first but for the last, which asks for a look."""
+"""Words for the sources of a strategy, strongest first; the last word marks a strategy in doubt."""
 
 _TIME_UNKNOWN = "the snapshot does not state its time"
 Row = Mapping[str, Any]

@@ -22,7 +22,7 @@ from rmqalloc.results.wrapping import wrapped
 from rmqalloc.text import counted, printable
 
 _SHOWN = 20
-"""Groups that are shown unless more are asked for."""
+"""Default number of shown groups."""
 
 GROUPS_SCHEMA = columns(
     "consumer_group strategy: string",

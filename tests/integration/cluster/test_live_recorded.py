@@ -106,7 +106,7 @@ def test_one_client_behind_a_proxy_makes_all_queues_shared():
     (finding,) = check_snapshot(snapshot)
     assert finding.clients == (GRPC[0],)
     assert "1 of 2 clients of the group share" in finding.message
-    assert "1 divides them anyway, so a message goes to either kind" in finding.message
+    assert "1 client divides the queues anyway, so messages go to both kinds" in finding.message
 
 
 def test_nothing_is_claimed_of_shared_queues_whatever_is_said_of_them():

@@ -56,7 +56,7 @@ WRONG = [
     pytest.param(
         "MACHINE_ROOM",
         {},
-        "strategy MACHINE_ROOM needs machine_rooms: give them, as in MACHINE_ROOM\\(machine_rooms=",
+        "strategy MACHINE_ROOM needs machine_rooms, as in MACHINE_ROOM\\(machine_rooms=",
         id="MACHINE_ROOM without rooms",
     ),
     pytest.param("A" * 5000, {}, "unknown strategy 'A{98,99}…A{98,99}'; known", id="5000 letters"),

@@ -123,8 +123,8 @@ def test_a_row_has_no_bound_if_queues_stay_unowned_or_no_timer_applies(
 def test_a_violation_names_the_reason():
     bound = SecondsBound.parse("2")
     row = {"unowned_seconds_worst": 1234.5, "unowned_after": 0}
-    allowed = "at most 2 s are allowed"
-    assert bound.violation(row) == f"a queue has no owner for up to 1,234.500 s (worst), {allowed}"
+    allowed = "the limit is 2 s"
+    assert bound.violation(row) == f"a queue has no owner for up to 1,234.500 s (worst); {allowed}"
     assert (
         bound.violation(row | {"unowned_seconds_worst": None})
         == f"no timer says when clients follow, {allowed}"

@@ -108,4 +108,4 @@ def test_what_is_said_of_it():
     slots = tuple(Client(f"10.0.0.{i}@web-{i}") for i in range(16))
     cured = Snapshot((TOPIC,), (Group("g", ("T",), slots, strategy="ORDINAL"),))
     [said] = rmqalloc.recommend(cured).groups["advice"].to_pylist()
-    assert "With classes of this project" not in said
+    assert "With this project's classes" not in said

@@ -288,8 +288,8 @@ def test_a_group_with_lists_is_not_told_to_change_its_number_of_clients():
         .groups["advice"]
         .to_pylist()
     )
-    assert "All would have the same with" not in text
-    assert "numbers of clients tried" not in text
+    assert "All clients would have equally" not in text
+    assert "tried number of clients" not in text
     assert "The most even lists for CONFIG would move 1 queue of 4" in text
 
 

@@ -409,7 +409,7 @@ def test_what_lacks_a_client_list_is_left_out_unless_that_will_do(run, saved):
     assert (code, out) == (
         4,
         "",
-    ) and "--allow-partial answers with the clients that are known" in err
+    ) and "--allow-partial answers with the known clients" in err
     code, out, err = run("--scale 3 --allow-partial", path)
     assert code == 0 and "Plan: " in out
     assert "note: g0: its client list is not known (broker-0: " in err

@@ -155,7 +155,7 @@ def test_plan_explain_compare_and_rollout_say_the_same(
         ([*ALLOCATE, "STABLEE(slack=1)"], "did you mean STABLE/1?"),
         ([*ALLOCATE, "MACHINE_ROOM_NEARBY_POOLED-AVG"], "needs machine rooms, and allocate has no option for them"),
         (["compare", "-f", "example:seed", "--to-strategy", "AVG,STABLE(slak=1)"], "STABLE takes slack, got slak"),
-        (["plan", "-f", "example:seed", "--to-strategy", "WEIGHTED(weights=1)"], "no text can give weights"),
+        (["plan", "-f", "example:seed", "--to-strategy", "WEIGHTED(weights=1)"], "weights cannot be given as text"),
         (["bulk", "-f", "x", "--out", "y", "-s", "MACHINE_ROOM_NEARBY"], "write MACHINE_ROOM_NEARBY-AVG, for example"),
     ],
 )  # fmt: skip
@@ -196,5 +196,5 @@ def test_two_spellings_of_a_change_are_equal():
         )
     )
     assert scenarios_of(text) == scenarios_of(beside)
-    with pytest.raises(ScenarioError, match="share is given beside it, too"):
+    with pytest.raises(ScenarioError, match="share is also given as a parameter"):
         scenarios_of(wrong)

@@ -183,7 +183,7 @@ def test_files_that_are_no_scripts_are_refused_by_name(tmp_path, name, text, wor
         ),
         (
             {"events": [event(crash={"clients": 9})]},
-            "events[0].crash.clients asks for 9, and there are",
+            "events[0].crash.clients needs 9, and there are",
         ),
         ({"events": [event(crash={"clients": "x*"})]}, "names 'x*', which matches nothing"),
         ({"warm_up": "10s"}, "warm_up must be 0, or 90s or more"),
@@ -286,7 +286,7 @@ def test_strategies_are_spelled_as_on_a_command_line():
     assert "STABLE takes slack, got slak; did you mean slack?" in refused(
         part(strategy="STABLE(slak=1)")
     )
-    assert "slack is given beside it, too" in refused(
+    assert "slack is also given as a parameter" in refused(
         part(strategy="STABLE(slack=1)", params={"slack": 0})
     )
     settled = simulate(Script.of(part(strategy="STABLE(slack=1)")))

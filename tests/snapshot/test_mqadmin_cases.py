@@ -68,7 +68,7 @@ def test_connections_of_one_broker_each():
     lists = {broker: [one[-1] for one in ids] for broker, ids in group.broker_client_ids.items()}
     assert lists == {"broker-a": ["1", "2", "3"], "broker-b": ["1", "4"]}
     assert len({one for ids in group.broker_client_ids.values() for one in ids}) == 4
-    assert "at worst that makes 5 queues" in found(snapshot, "split-client-list").message
+    assert "at worst that leaves 5 queues" in found(snapshot, "split-client-list").message
 
 
 def test_a_message_model_that_java_does_not_know():

@@ -66,7 +66,7 @@ def test_what_a_text_says(text, made):
         ("STABLE(,slack=1)", "',slack=1' is not PARAMETER=VALUE"),
         ('CANARY(pattern="a)', "'pattern=\"a' is not PARAMETER=VALUE"),
         ('CANARY(pattern="a"b)', "is not PARAMETER=VALUE"),
-        ("STABLE(slack=1,slack=1)", "slack is there twice"),
+        ("STABLE(slack=1,slack=1)", "slack is given twice"),
         ("STABLE(slak=1)", "STABLE takes slack, got slak; did you mean slack?"),
         ("AVG(slack=1)", "AVG takes no parameters, got slack"),
         ("STABLE(slack=one)", "slack must be a whole number, got 'one'"),
@@ -79,7 +79,7 @@ def test_what_a_text_says(text, made):
         ("ORDINAL(tables=True)", "tables must be true or false, got 'True'"),
         pytest.param(
             "WEIGHTED(capacities=3)",
-            "no text can give capacities; give it from Python, or as params in a file",
+            "capacities cannot be given as text; give it from Python, or as params in a file",
             id="WEIGHTED(capacities=3)",
         ),
         ("ROTATED(inner=AVG)", "ROTATED takes no parameters, got inner"),

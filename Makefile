@@ -29,7 +29,7 @@ SOURCES := setup.py pyproject.toml MANIFEST.in $(wildcard pyx/* pyx/vector/*) \
            $(shell find rmqalloc spark_udfs -name '*.py' -o -name '*.pyi' -o -name '*.properties' -o -name '*.yaml' -o -name '*.json' -o -name '*.txt' -o -path '*/page/*')
 
 PROOFS := bruteforce differential chaos clusters fuzz spark platforms mutation
-.PHONY: help dev check style test-changed install plan python machine java test test-all test-touched spark-envs nightly test-debug test-isa lint site search wheel proof evidence proofs-in-turn bench bench-quick cliffs movement commands medians instructions performance performance-quick cluster cluster-stop clean browser
+.PHONY: help dev check style tables test-changed install plan python machine java test test-all test-touched spark-envs nightly test-debug test-isa lint site search wheel proof evidence proofs-in-turn bench bench-quick cliffs movement commands medians instructions performance performance-quick cluster cluster-stop clean browser
 help:
 	@echo "make plan          assign a made-up fleet of UNITS=$(UNITS) units with STRATEGY=$(STRATEGY) on PySpark"
 	@echo "make dev           $(DEV_VENV): the checkout itself, compiled in place; again after an edit of pyx/"
@@ -44,6 +44,7 @@ help:
 	@echo "make wheel         the wheel and one by clang, checked in clean virtual environments"
 	@echo "make lint          ruff, mypy and the rules of the house"
 	@echo "make site          the guide, in build/site; warnings are errors"
+	@echo "make tables        tables of the guide's reference, from the code"
 	@echo "make search        60 questions of readers, asked of the guide's search"
 	@echo "make browser       the guide with a page that plans in the browser, in build/browser/site (root of a Debian; npm, node)"
 	@echo "make proof NAME=  a long program that looks for faults ($(PROOFS)); QUICK=1: a short form; ARGS=--help"
@@ -90,6 +91,10 @@ check: dev
 # Measures of style beside known projects: printed, never enforced.
 style: dev
 	@$(DEV)/python -m style_measures --fetch build/beside
+# Tables of pages, made from the code: tests/house/test_docs.py looks whether they are current.
+TABLES := command_reference field_tables metric_table option_tables row_tables strategy_table
+tables: dev
+	@for name in $(TABLES); do $(DEV)/python tests/support/$$name.py || exit 1; done
 # Tests of the rooms that differ from main.
 CHANGED = $(shell git diff --name-only origin/main... -- rmqalloc tests | sed -nE 's#^(rmqalloc|tests)/([a-z_]+)/.*#tests/\2#p' | sort -u)
 test-changed: dev

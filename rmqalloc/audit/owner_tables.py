@@ -22,7 +22,7 @@ from rmqalloc.audit._signed_groups import ChosenGroups, SignedGroup, chosen_grou
 from rmqalloc.audit.reach import reach_of
 from rmqalloc.dataclass import dataclass
 from rmqalloc.documents.memory import no_collection
-from rmqalloc.errors import ArgumentError
+from rmqalloc.errors import ArgumentError, installation_hint
 from rmqalloc.evaluation.differing import evidence_known
 from rmqalloc.evidence import Evidence, Known
 from rmqalloc.fleet.arrow_columns import hosts_of
@@ -36,7 +36,7 @@ from rmqalloc.results import compute as pc
 from rmqalloc.results.renderer import order_of
 from rmqalloc.results.schemas import columns
 from rmqalloc.results.table_result import checked_top
-from rmqalloc.results.tabular import MOST_BARS, named_extra
+from rmqalloc.results.tabular import MOST_BARS
 from rmqalloc.snapshot.matching import ALL, no_match
 from rmqalloc.snapshot.snapshot import Snapshot
 from rmqalloc.text import counted, quoted
@@ -141,7 +141,7 @@ class CurrentOwners(TableResult):
         >>> axes.get_xlabel(), [int(bar.get_width()) for bar in axes.patches]
         ('messages', [30, 997, 4090])
         """
-        with named_extra():
+        with installation_hint():
             from rmqalloc.results import pictures
         if column not in _DRAWN:
             raise ArgumentError(f"column must be one of {', '.join(_DRAWN)}, got {quoted(column)}")

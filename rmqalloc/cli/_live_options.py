@@ -17,6 +17,7 @@ from rmqalloc.cli._options import option
 from rmqalloc.cli._sink import ChangingLine, say, tell
 from rmqalloc.dataclass import dataclass
 from rmqalloc.errors import ArgumentError
+from rmqalloc.text import counted
 
 if TYPE_CHECKING:
     from rmqalloc.snapshot.snapshot import Snapshot
@@ -168,9 +169,9 @@ def live_snapshot(live: Live, groups: tuple[str, ...], topics: tuple[str, ...]) 
     _tell_of_slaves(snapshot)
     n_clients = sum(len(group.clients) for group in snapshot.groups)
     say(
-        f"{len(snapshot.topics):,} topics, {len(snapshot.groups):,} groups with {n_clients:,} "
-        "clients: "
-        f"{progress.answered:,} answers in {progress.seconds:.2f} s",
+        f"{counted(len(snapshot.topics), 'topic')}, {counted(len(snapshot.groups), 'group')} with "
+        f"{counted(n_clients, 'client')}: {counted(progress.answered, 'answer')} in "
+        f"{progress.seconds:.2f} s",
         err=True,
     )
     return snapshot

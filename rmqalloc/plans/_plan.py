@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import pyarrow as pa
 
 from rmqalloc.dataclass import dataclass
-from rmqalloc.errors import ArgumentError
+from rmqalloc.errors import ArgumentError, installation_hint
 from rmqalloc.evidence import EVIDENCE_SCHEMA
 from rmqalloc.lazy import lazy_property
 from rmqalloc.ownership.unit_figures import UNITS_SCHEMA
@@ -25,7 +25,7 @@ from rmqalloc.results import compute as pc
 from rmqalloc.results.and_more import named
 from rmqalloc.results.schemas import columns
 from rmqalloc.results.table_result import checked_top
-from rmqalloc.results.tabular import MOST_BARS, named_extra
+from rmqalloc.results.tabular import MOST_BARS
 from rmqalloc.scenarios import Scenario
 from rmqalloc.snapshot.matching import no_match
 from rmqalloc.text import counted, quoted, shortened
@@ -310,7 +310,7 @@ class Plan(TableResult):
         >>> axes.get_xlabel(), [int(bar.get_width()) for bar in axes.patches]
         ('queues', [6, 6, 6, 6, 8, 8, 8, 0])
         """
-        with named_extra():
+        with installation_hint():
             from rmqalloc.results import pictures
         name = self._group_to_draw(group)
         scenarios = self._scenarios_to_draw(scenario)

@@ -8,11 +8,10 @@ nor pandas; `Tabular.to_arrow` and `Tabular.to_pandas` do.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from itertools import islice
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from rmqalloc.errors import ArgumentError, hint, is_optional
+from rmqalloc.errors import ArgumentError, installation_hint
 from rmqalloc.text import counted, message, quoted
 
 if TYPE_CHECKING:
@@ -83,7 +82,7 @@ class Tabular:
             raise ArgumentError(
                 f"{type(self).__name__} has no table {quoted(table)}; it has {names}"
             )
-        with named_extra():
+        with installation_hint():
             return self.main_table() if table is None else self._table_of(table)
 
     def to_pandas(self, table: str | None = None) -> pd.DataFrame:
@@ -114,7 +113,7 @@ class Tabular:
         >>> int(frame["n_queues"].sum()), len(frame)
         (48, 8)
         """
-        with named_extra():
+        with installation_hint():
             import pandas  # noqa: F401 -- pyarrow's own error names no extra
 
             return Tabular.to_arrow(self, table).to_pandas()
@@ -186,29 +185,3 @@ class OfRows(Tabular):
         rows = self._rows(self.TABLES[0])
         first = list(islice(rows, most))
         return first, len(first) + sum(1 for _ in rows)
-
-
-@contextmanager
-def named_extra() -> Iterator[None]:
-    """Name the extra of a package that is imported in this block and is not installed.
-
-    Raises
-    ------
-    ModuleNotFoundError
-        With the sentence of `rmqalloc.errors.hint`.
-
-    Examples
-    --------
-    >>> try:
-    ...     with named_extra():
-    ...         raise ModuleNotFoundError("No module named 'pandas'", name="pandas")
-    ... except ModuleNotFoundError as error:
-    ...     print('"rmqalloc[notebook]"' in str(error))
-    True
-    """
-    try:
-        yield
-    except ModuleNotFoundError as error:
-        if not is_optional(error):
-            raise
-        raise ModuleNotFoundError(hint(error), name=error.name) from None

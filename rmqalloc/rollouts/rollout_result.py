@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, ClassVar
 import pyarrow as pa
 
 from rmqalloc.dataclass import dataclass
-from rmqalloc.errors import ArgumentError
+from rmqalloc.errors import ArgumentError, installation_hint
 from rmqalloc.results import TableResult
 from rmqalloc.results import compute as pc
 from rmqalloc.results.schemas import columns
-from rmqalloc.results.tabular import named_extra
 from rmqalloc.snapshot.matching import no_match
 from rmqalloc.text import counted
 
@@ -194,7 +193,7 @@ class Rollout(TableResult):
         >>> [int(n_queues) for n_queues in unowned.get_ydata()]
         [0, 8, 8, 6, 6, 6, 6, 8, 8]
         """
-        with named_extra():
+        with installation_hint():
             from rmqalloc.results import pictures
         names = ("consumer_group", "step", "unowned", "double_owned")
         rows = list(zip(*(self.steps[name].to_pylist() for name in names), strict=True))

@@ -95,7 +95,7 @@ def test_a_packed_file_may_be_as_large_as_a_plain_one(tmp_path, monkeypatch):
 
 def test_names_and_headers_of_the_wire(monkeypatch):
     assert text_of("x" * MAX_NAME, "n") == "x" * MAX_NAME
-    with pytest.raises(AnswerError, match="a name of 4,097 characters; at most 4,096 are read"):
+    with pytest.raises(AnswerError, match="a name of 4,097 characters; the limit is 4,096"):
         text_of("x" * (MAX_NAME + 1), "n")
     header = b'{"code":0,"flag":1,"opaque":1,"extFields":{"a":"b"}}'
     whole = len(header).to_bytes(4, "big") + header

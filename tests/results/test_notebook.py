@@ -406,7 +406,7 @@ sys.meta_path.insert(0, Missing)
     assert done.returncode == 1
     last = done.stderr.splitlines()[-1]
     extra = rmqalloc.errors.EXTRAS[missing][1]
-    assert last.startswith("ModuleNotFoundError: ") and f'"rmqalloc[{extra}]"' in last
+    assert last.startswith("ModuleNotFoundError: ") and f"with the extra [{extra}]" in last
     assert missing in last
 
 

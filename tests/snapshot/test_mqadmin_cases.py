@@ -343,7 +343,9 @@ def test_a_snapshot_of_nothing_is_neither_clean_nor_written(run, tmp_path):
         out = tmp_path / "out.json"
         code, _, shown = run("convert", given, "--out", out)
         assert (code, out.exists()) == (1, False)
-        assert "no topic and no group" in shown
+        assert (
+            "no topic and no group" if given is path else "neither a topic nor a group"
+        ) in shown
 
 
 def test_convert_repeats_the_error_of_mqadmin(run, tmp_path):

@@ -35,6 +35,7 @@ SHOWN = """
 [...document.querySelectorAll(".md-search-result__item")].map(
   (item) => new URL(item.querySelector("a").href).pathname.slice(1).replace(/\\.html$/, ""))
 """
+IS_EMPTY = "/^No /.test(document.querySelector('.md-search-result__meta').textContent.trim())"
 IS_READY = (
     "document.querySelector('.md-search-result__meta')?.textContent !== 'Initializing search'"
 )
@@ -82,9 +83,7 @@ def first(page: Page, question: str) -> list[str]:
     page.ask(f"{TYPE}('')")
     page.until(f"{SHOWN}.length === 0")
     page.ask(f"{TYPE}({json.dumps(question)})")
-    page.until(
-        f"{IS_READY} && ({SHOWN}.length > 0 || /^No /.test(document.querySelector('.md-search-result__meta').textContent.trim()))"
-    )
+    page.until(f"{IS_READY} && ({SHOWN}.length > 0 || {IS_EMPTY})")
     return page.ask(SHOWN)[:FIRST]
 
 

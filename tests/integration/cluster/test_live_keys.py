@@ -98,7 +98,7 @@ def test_the_command_line_warns_once_and_takes_the_address_of_a_context(
         arguments = ["snapshot", "-n", elsewhere(servers)]
         assert main(arguments) == 4
         err = capsys.readouterr().err
-        assert err.count("warning: keys are used without TLS that verifies servers") == 1
+        assert err.count("warning: keys are used without verified TLS") == 1
         assert "no request is sent to" in err and "UserWarning" not in err
         use_context(monkeypatch, tmp_path, elsewhere(servers), acl_address="127.0.0.1")
         assert main(["snapshot"]) == 0

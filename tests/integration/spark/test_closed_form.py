@@ -118,7 +118,7 @@ def test_spark_does_it_alone_where_the_strategy_is_a_text(rf, numbers, capsys):
 def test_a_strategy_that_reads_more_than_numbers_is_refused(rf):
     for function in (rf.allocate_by_count, rf.try_allocate_by_count):
         with pytest.raises(
-            ValueError, match="suffice for AVG, AVG_BY_CIRCLE alone, got 'CONSISTENT_HASH'"
+            ValueError, match="suffice only for AVG, AVG_BY_CIRCLE, got 'CONSISTENT_HASH'"
         ):
             function("n", "a", "CONSISTENT_HASH")
 
@@ -132,5 +132,5 @@ def test_sql_functions_can_be_created_again(spark):
     assert spark.sql("SELECT again_allocate_by_count(2, 2, NULL) AS a").toArrow()[
         "a"
     ].to_pylist() == [[0, 1]]
-    with pytest.raises(Exception, match="suffice for AVG, AVG_BY_CIRCLE alone, got 'POP'"):
+    with pytest.raises(Exception, match="suffice only for AVG, AVG_BY_CIRCLE, got 'POP'"):
         spark.sql("SELECT again_allocate_by_count(2, 2, 'POP') AS a").toArrow()

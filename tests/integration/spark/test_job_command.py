@@ -22,8 +22,11 @@ A_TO_B = ["-f", "a", "--out", "b"]
         (["--out", "b"], "Missing option '--file'"),
         (["--out", "b", "--format", "parquet"], "give either --file or --table"),
         ([*A_TO_B, "--table", "t"], "give either --file or --table"),
-        ([*A_TO_B, "--option", "header"], "is K=V, such as multiLine=true, got 'header'"),
-        ([*A_TO_B, "--option", "a=1", "--option", "A=2"], "is given twice: a=1, A=2; give each"),
+        ([*A_TO_B, "--option", "header"], "give K=V, such as multiLine=true, got 'header'"),
+        (
+            [*A_TO_B, "--option", "a=1", "--option", "A=2"],
+            "is given twice for the same key: a=1, A=2; give each",
+        ),
         ([*A_TO_B, "--worst", "many"], "many"),
         ([*A_TO_B, "--max-bad-fraction", "2"], "--max-bad-fraction"),
         ([*A_TO_B, "--show", "all"], "'all' is not one of"),

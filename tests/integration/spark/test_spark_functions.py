@@ -152,7 +152,7 @@ def test_what_no_row_can_be_allocated_with_is_refused_at_once(rf, options, error
 def test_unknown_parameters_are_refused_whatever_the_strategy(spark, rf):
     from pyspark.sql import functions as F
 
-    with pytest.raises(TypeError, match="no strategy takes virtual_node; they take "):
+    with pytest.raises(TypeError, match="no strategy takes virtual_node; strategies take "):
         rf.allocate("queues", "client_ids", F.col("strategy"), virtual_node=3)
     with pytest.raises(TypeError, match="unexpected keyword argument 'virtual_nodes'"):
         rf.allocate("queues", "client_ids", "AVG", virtual_nodes=F.col("v"))

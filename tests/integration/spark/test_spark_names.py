@@ -75,7 +75,7 @@ def test_numbers_in_workers_are_what_they_are_in_sql():
                 match=r"numbers must be integers, got .*; the strategy is the last argument",
             ):
                 function(wrong, m)
-    with pytest.raises(ValueError, match="suffice for AVG, AVG_BY_CIRCLE alone, got 'POP'"):
+    with pytest.raises(ValueError, match="suffice only for AVG, AVG_BY_CIRCLE, got 'POP'"):
         sql_owners.allocate_by_count(n, m, pa.array(["POP", "AVG"]))
 
 

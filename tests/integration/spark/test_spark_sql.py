@@ -63,7 +63,7 @@ def test_a_wrong_strategy_by_count_fails_the_query(sql):
     for strategy in ("'AVGG'", "strategy"):
         query = f"SELECT rmq_try_allocate_by_count(n, 3, {strategy}) IS NULL FROM {{}}"
         with pytest.raises(
-            Exception, match="suffice for AVG, AVG_BY_CIRCLE alone, got 'AVGG'; use allocate"
+            Exception, match="suffice only for AVG, AVG_BY_CIRCLE, got 'AVGG'; use allocate"
         ):
             sql(query.format(ROWS.format("AVGG")))
     query = "SELECT rmq_try_allocate_by_count(n, 3, strategy) IS NULL FROM {}"

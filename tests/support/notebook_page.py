@@ -25,7 +25,7 @@ PAGE = ROOT / "docs" / "data" / "notebook.md"
 PICTURES = ROOT / "docs" / "images"
 SECONDS = 1200
 ABOUT = """
-This page is a notebook, `examples/notebooks/{name}`, with what it shows; the tests run it.
+This page is a notebook, `examples/notebooks/{name}`, with its output; the tests run it.
 """
 
 
@@ -59,7 +59,7 @@ def page(notebook: Any) -> tuple[str, dict[str, str]]:
                 name = f"notebook-{len(pictures) + 1}.svg"
                 pictures[name] = _still(drawing)
                 folder = os.path.relpath(PICTURES, PAGE.parent)
-                parts.append(f"![What the cell above draws]({folder}/{name})")
+                parts.append(f"![Chart of the cell above]({folder}/{name})")
             elif text := _text(output):
                 parts.append(f"```text\n{text}\n```")
     head, _, rest = parts[0].partition("\n")

@@ -18,7 +18,7 @@ CODE = [
     re.compile(r"^ *>>>[^\n]*(?:\n[^\n]*\S[^\n]*)*", re.MULTILINE),
     re.compile(r"(?<=::\n)\n*( +)\S[^\n]*(?:\n+\1[^\n]*)*"),
     re.compile(r"(?<=\]\()[^)\s]*"),
-    re.compile(r"https?://[^\s`]+"),
+    re.compile(r"(?<!`)https?://[^\s`]+"),
 ]
 INLINE = re.compile(r"(`+)[^`]+\1")
 TWO_WORDS = re.compile(r"[A-Za-z]{2,},? [A-Za-z]{2,}")

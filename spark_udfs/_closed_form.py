@@ -199,7 +199,7 @@ def _by_strategy(strict: bool) -> str:
     """
     known = by_count()
     names = ", ".join(f"'{name}'" for name in known)
-    said = f"numbers of queues and clients suffice for {', '.join(known)} alone, got \\'' || strategy || '\\'"
+    said = f"numbers of queues and clients suffice only for {', '.join(known)}, got \\'' || strategy || '\\'"
     numbers = (SqlText("n_queues"), SqlText("n_clients"))
     cases = "\n    ".join(
         f"WHEN '{name}' THEN {owners_expression(*numbers, formula, strict).text}"

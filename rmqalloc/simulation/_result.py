@@ -20,7 +20,6 @@ from rmqalloc.model import MessageQueue
 from rmqalloc.results import TableResult
 from rmqalloc.results.and_more import named
 from rmqalloc.results.schemas import columns
-from rmqalloc.results.tabular import named_extra
 from rmqalloc.simulation._messages import Flow, Reading
 from rmqalloc.simulation._timeline import Spans
 from rmqalloc.text import counted
@@ -254,7 +253,7 @@ class Result(TableResult):
         >>> axes.get_xlabel(), [line.get_label() for line in axes.lines[:2]]
         ('seconds', ['unowned', 'double-owned'])
         """
-        with named_extra():
+        with installation_hint():
             from rmqalloc.results import pictures
         by_name = {ownership.consumer_group: ownership for ownership in self.ownerships}
         name = next(iter(by_name), "") if group is None else group

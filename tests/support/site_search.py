@@ -50,7 +50,7 @@ def main(site: Path) -> int:
     handler = functools.partial(Quiet, directory=site)
     with (
         http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server,
-        tempfile.TemporaryDirectory() as profile,
+        tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile,
         Chromium(profile, reachable=["127.0.0.1"]) as browser,
     ):
         threading.Thread(target=server.serve_forever, daemon=True).start()

@@ -98,7 +98,7 @@ def serve(
     rmqalloc serve -n 10.0.0.1:9876
     rmqalloc serve -n 10.0.0.1:9876 --host 0.0.0.0 --token-file token.txt
     """
-    check_installed("pyarrow", "prometheus_client", "starlette", "uvicorn", *modules_to_read(files))
+    check_installed("starlette", "uvicorn", "prometheus_client", "pyarrow", *modules_to_read(files))
     from rmqalloc.service.http_server import bound_socket, serve_until_ended
     from rmqalloc.service.keeping import keepers_of
     from rmqalloc.service.metrics import MetricsText

@@ -22,11 +22,10 @@ from rmqalloc.plans.diffs._snapshot_side import SnapshotSide, changed_topics, ow
 REPORTED_BEFORE, NOT_EXPLAINED, NOT_REPLAYED = (
     "reported_before",
     "not_explained",
-    "not_replayed"
-    """Further causes:
-before, clients report other owners than they compute; after, the owners are not the replayed ones; it is not known
-what clients divide by, so that nothing can be replayed.""",
+    "not_replayed",
 )
+"""Further causes: before, clients report other owners than they compute; after, the owners are not
+the replayed owners; the strategy of clients is not known, so nothing can be replayed."""
 
 CAUSES = (REPORTED_BEFORE, *STEPS, NOT_EXPLAINED, NOT_REPLAYED)
 """All causes, in the order in which they are counted."""

@@ -69,7 +69,7 @@ _DOCUMENTS = (
         "the result of a verb",
         "give the snapshot or the outputs that it read",
         line=(
-            r"Group \S{1,255}  \S[^\n]{0,200}  \d+ clients?  \d+ queues?\b|Messages nobody reads: "
+            r"Group \S{1,255}  \S[^\n]{0,200}  \d+ clients?  \d+ queues?\b|Unread messages: "
             r"|Moved \d[\d,]* of \d[\d,]* queues|Until all clients follow |! (?:error|warning"
             r"|note) +[a-z-]{3,60}: "
         ),

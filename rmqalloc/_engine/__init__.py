@@ -1,10 +1,10 @@
-"""The one door to compiled code. This text is the contract of every kernel behind it.
+"""Compiled code. This text is the contract of every kernel.
 
 A kernel is a loop over integers and bytes. It takes numpy arrays through the buffer protocol,
 inputs first, the output last; it returns nothing, allocates nothing, raises nothing and releases
-the GIL. **It checks nothing**: arrays must be C-contiguous, of the dtypes its stub names, at least
-one element long where it reads them, and offsets must not decrease nor point outside what they
-index. Callers check once, at the face (`rmqalloc.fleet`, `rmqalloc.strategies`).
+the GIL. **It checks nothing**: arrays must be C-contiguous, of the dtypes its stub names, with at
+least one element if the kernel reads them; offsets must not decrease nor point outside the indexed
+array. Callers check once, in the public packages (`rmqalloc.fleet`, `rmqalloc.strategies`).
 
 =========  ===========================================================================================================
 module     loops
@@ -14,25 +14,24 @@ strings    Java's order of text (UTF-16 code units, straight from UTF-8), repeat
 ragged     distinct rows of ragged columns, gathering of rows, stable order of numbers
 md5        first 32 bits of MD5 of many short keys: ring points of client ids, hashes of queues
 crc32      CRC-32 of many short keys, for the ring of client-go
-ring_of_one  the ring for one group of Python objects: the thin path of a client that rebalances; ``slots`` and ``preferences``
-           have one of their own, ``own_group`` and ``match_group``
+ring_of_one  the ring for one group of Python objects: the short path of a client that rebalances; ``slots`` and ``preferences``
+           have their own such functions, ``own_group`` and ``match_group``
 ring       the client whose point comes at or after each queue's hash
 names      names as numbers: Java's hash of text, the slots that client ids carry, a number for every queue
 slots      owners by slot numbers: anchors, the sizes between them, holes
 preferences  owners by mutual preference: the best pairs first, or favourites in rounds
 weigh      queues of different weights among clients of different capacities
-tally      loads, unowned queues, idle clients, queues in other rooms, moves, clients affected, the least moves there could be
+tally      loads, unowned queues, idle clients, queues in other machine rooms, moves, clients affected, the minimum of moves
 =========  ===========================================================================================================
 
-Terms: *owners* is int32, the position of the client that owns a queue, -1 for nobody. *Offsets* are
-int64, one more than there are lists. A *slot* is one entry of a client list. A *route* is one
-(topic, broker name) with its queue ids.
+Terms: *owners* is int32, the position of the client that owns a queue, -1 for an unowned queue.
+*Offsets* are int64, as many as lists plus 1. A *slot* is one entry of a client list. A *route* is a
+pair (topic, broker name) with its queue ids.
 
 The modules are built from ``pyx/<name>.pyx``; ``_cython_memoryviews`` is Cython's own code, which
-all of them import. Each holds its loops as one reads them, the level ``plain``. Where vectors pay,
-``pyx/vector/`` has the same loops in C for other levels, which answer the same: ``scalar`` (vectors
-of four numbers, as every x86-64 and aarch64 has them), ``avx2``, ``avx512``, ``neon``. When a
-module is imported the widest that the machine has is chosen, or the one that ``RMQALLOC_ISA``
-names; where a level has no loop of its own, and with compilers that know no vectors, the plain one
-runs.
+all of them import. The loops in these files are the level ``plain``. If vectors make a loop
+faster, ``pyx/vector/`` has the same loop in C for further levels, with equal results: ``scalar``
+(vectors of four numbers, as every x86-64 and aarch64 has them), ``avx2``, ``avx512``, ``neon``. An
+imported module chooses the widest level of the machine, or the level that ``RMQALLOC_ISA`` names;
+the plain loop runs if a level has no loop of its own, or if the compiler has no vectors.
 """

@@ -1,9 +1,9 @@
-"""Who owns what now, over all topics and groups of a snapshot: by queue, by client, and by host.
+"""Current owners over all topics and groups of a snapshot: by queue, by client, and by host.
 
-Each queue has the answer that `rmqalloc.audit.reach_answers` gives, which `check` shows too; here
-queues that nobody writes to are looked at as well. Clients and hosts are sums over these rows. A
-retry topic counts in them only if a pattern asks for it, as in plans: what comes back is no load
-that a strategy divides.
+The state of each queue is that of `rmqalloc.audit.reach_answers`, which `check` shows too; these
+tables also have queues that no producer writes to. Clients and hosts are sums over these rows. A
+retry topic counts in the sums only if a pattern matches it, as in plans: redelivered messages are
+no load that a strategy divides.
 """
 
 from __future__ import annotations

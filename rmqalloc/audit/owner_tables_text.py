@@ -1,5 +1,5 @@
-"""Draw who owns what as text: a line for queues with the same owners, worst first, and in words why
-nobody reads them.
+"""Draw current owners as text: a line for queues with the same owners, worst first, with the reason
+if the queues are unread.
 """
 
 from __future__ import annotations

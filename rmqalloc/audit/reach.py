@@ -53,7 +53,7 @@ class Reach:
     answers : tuple of Answer
         An answer per group, topic and reason.
     unread : tuple of Answer
-        Answers of unread queues: largest backlog first, unknown backlogs before absent ones.
+        Answers of unread queues: largest backlog first, unknown backlogs before empty backlogs.
     """
 
     def __init__(
@@ -85,7 +85,7 @@ class Reach:
 
     @lazy_property
     def unread(self) -> tuple[Answer, ...]:
-        """Answers of unread queues: largest backlog first, unknown backlogs before absent ones."""
+        """Answers of unread queues: largest backlog first, unknown backlogs before empty backlogs."""
         unread = (answer for answer in self._open if answer.state == "unread")
         return tuple(sorted(_together(unread), key=_by_backlog))
 

@@ -1,10 +1,10 @@
-"""Who reads the queues of a group: for every run of queues one of `REASONS`.
+"""Readers of the queues of a group: one of `REASONS` for every run of queues.
 
-Looked at are all queues that producers write to, and others in which messages of the group wait;
-all that consumers see as well where `WrittenTopics` says so. What a route hides comes first, then
-what keeps the owners of a queue from reading it, then who owns it: `rmqalloc.ownership.queue_states`.
-In the common case (the route hides nothing, every queue has one owner) a topic of a group has one
-answer, which is given without a look at its queues.
+The answers cover all queues that producers write to, and further queues with waiting messages of
+the group; with ``with_read`` of `WrittenTopics`, all queues that consumers see. The reasons are
+tried in this order: the route hides the queue, its owners cannot read it, and its owners
+(`rmqalloc.ownership.queue_states`). In the common case (the route hides nothing, every queue has
+one owner) a topic of a group has one answer, which is given without a look at its queues.
 """
 
 from __future__ import annotations
@@ -115,9 +115,7 @@ class Answer:
 
 
 class WrittenTopics:
-    """The queues of topics that are looked at, made when they are first asked for; see
-    `WrittenTopic`.
-    """
+    """The queues of topics that are checked, made on first use; see `WrittenTopic`."""
 
     def __init__(self, routes: Mapping[str, Topic], with_read: bool = False) -> None:
         self._routes, self._with_read = routes, with_read

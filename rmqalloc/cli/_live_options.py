@@ -208,7 +208,7 @@ def _tell_of_slaves(snapshot: Snapshot) -> None:
     """Tell of brokers without a master."""
     for broker in snapshot.brokers:
         if broker.role != "MASTER":
-            acts = ", which stands in for it" if broker.role == "ACTING_MASTER" else ""
+            acts = ", which acts as master" if broker.role == "ACTING_MASTER" else ""
             tell(
                 "note",
                 f"broker {broker.broker_name} has no master; its slave "

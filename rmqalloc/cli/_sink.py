@@ -106,8 +106,8 @@ def draw(lines: Callable[..., Iterable[str]], *given: Any) -> None:
 
 
 def tell(what: str, said: str) -> None:
-    """Print to standard error what somebody else says, behind what it is: in one line, which wraps
-    on a terminal alone.
+    """Print a message to standard error behind its kind, such as ``note``: on one line, which wraps
+    only on a terminal.
     """
     text = f"{what}: {message(said)}"
     for line in wrapped(text, sys.stderr) if sys.stderr.isatty() else [text]:
@@ -121,9 +121,7 @@ def print_notes(notes: Iterable[str], what: str = "note") -> None:
 
 
 def hand_over(text: str, end: str = "\n") -> None:
-    """Print a result for programs as it is; on a terminal, which `guarded` stands before, it is
-    harmless anyway.
-    """
+    """Print a result for programs as it is; `guarded` makes it harmless on a terminal."""
     sys.stdout.write(encodable(text + end, sys.stdout))
     sys.stdout.flush()
 

@@ -1,22 +1,21 @@
-"""Files: what people write, read by one strict dialect of YAML and JSON with errors at file, line
-and column; and the one way to write any file.
+"""Files: YAML and JSON of people, read in a strict dialect with errors at file, line and column;
+and the one way to write files.
 
 ``budget``
-    How much is read of anything.
+    Limits of reading.
 ``source``
     Bytes with a name.
 ``yaml_text``, ``json_text``
-    Text as plain data, and where in the text a piece of it stands. Both give the same data for the
-    same content: a key given twice in one mapping is refused, and so is a number that is none (NaN,
-    infinity).
+    Text as plain data, and the position of each value in the text. Both give the same data for the
+    same content: a key given twice in a mapping is refused, and so are NaN and infinity.
 ``reading``
-    A file of either as data, and errors in the data as errors at their place in the file.
+    A JSON or YAML file as data, and errors in the data with their position in the file.
 ``document_errors``
-    What every error of a document knows.
+    The base of all errors of documents.
 ``store``
-    Files are written whole or not at all, on the disk, and put into place in one step.
+    Writes files completely or not at all, flushed to the disk, and puts them into place in one step.
 ``memory``
-    Pauses of the garbage collector while much is made.
+    Pauses of the garbage collector while many objects are made.
 """
 
 from typing import TYPE_CHECKING

@@ -33,10 +33,10 @@ class Kind(Protocol):
 
 
 def read_all(kind: Kind, given: Sequence[Any]) -> Sequence[Any]:
-    """Return values of one kind as they are kept: as a column, where the kind has a ``read_all`` of
-    its own.
+    """Return values of one kind as they are kept: as a column, if the kind has its own
+    ``read_all``.
 
-    FieldError says only that one of them is none of this kind; `Kind.read` of each says which.
+    FieldError states only that a value is not of this kind; `Kind.read` of each value finds it.
     """
     at_once = getattr(kind, "read_all", None)
     return list(map(kind.read, given)) if at_once is None else at_once(given)

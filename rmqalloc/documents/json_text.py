@@ -1,10 +1,10 @@
-"""JSON text: data, and where in the text a piece of it stands.
+"""JSON text: the data, and the position of each value in the text.
 
-The reader of the standard library is fast and lets much pass: of two equal keys it keeps the last,
-and it takes NaN and 1e999. Whether a key was lost shows when the keys of the data and of the text
-are counted. Where something may be wrong the text is read again with hooks that stop there without
-knowing where that is; only then it is gone through token by token to say, as far as that can be
-done in a few seconds.
+The reader of the standard library is fast and lenient: it keeps the last of two equal keys, and it
+accepts NaN and 1e999. A lost key shows if the keys of the data and of the text are counted. If
+something may be wrong, the text is read again with hooks that stop at the error without its
+position. Only then the text is read token by token to find the position, as far as that is possible
+in a few seconds.
 """
 
 from __future__ import annotations

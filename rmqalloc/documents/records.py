@@ -1,9 +1,9 @@
 """Records: classes whose fields are declared once, read from plain data and described as JSON
 Schema by that declaration.
 
-What a field holds is a kind: the one that is declared for it (``needed``, ``optional``,
-``Annotated``), else the one that follows from its type. Kinds raise `FieldError`, whose parts are
-the place in the data; whoever reads a file puts file, line and column before it.
+Each field has a kind: the declared kind (``needed``, ``optional``, ``Annotated``), else the kind
+that follows from its type. Kinds raise `FieldError`, whose parts are the position in the data; the
+code that reads a file puts file, line and column before it.
 """
 
 from __future__ import annotations
@@ -103,8 +103,8 @@ class ListOf:
         return tuple(found)
 
     def read_all(self, given: Sequence[Any]) -> Sequence[tuple[Any, ...]]:
-        """Return lists, whose elements are read as one column; equal lists of what is shared are
-        one.
+        """Return lists, whose elements are read as one column; equal lists of a shared kind are
+        one object.
         """
         if not are_of(given, list, tuple):
             return list(map(self.read, given))
@@ -389,9 +389,7 @@ def optional(kind: Kind, default: Any = None, says: str = "") -> Any:
 
 @dataclass(frozen=True)
 class Checked:
-    """Data whose fields are checked whoever makes it, and which can be made from and turned into
-    plain data.
-    """
+    """Data whose fields are checked whenever it is made; converts from and to plain data."""
 
     one_of: ClassVar[tuple[str, ...]] = ()  # exactly one of these fields must be given
 

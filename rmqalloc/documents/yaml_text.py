@@ -1,11 +1,11 @@
-"""YAML text: data as JSON would have it, and where in the text a piece of it stands.
+"""YAML text: the data as JSON would have it, and the position of each value in the text.
 
-Only what JSON has is not text: true, false, null and decimal numbers. So ``on``, ``12:30`` and
-dates stay what they look like, as names of topics and clients should. All of it is special in YAML
-1.1 too, so what PyYAML writes is read back.
+Only the literals of JSON are not text: true, false, null and decimal numbers. So ``on``, ``12:30``
+and dates stay text, as names of topics and clients should. All of it is special in YAML 1.1 too, so
+the output of PyYAML is read back.
 
-Keys are text, each given once. A merge (``<<: *base``) brings what the mapping itself does not
-give.
+Keys are text, each given once. A merge (``<<: *base``) adds the keys that the mapping itself does
+not have.
 """
 
 from __future__ import annotations
@@ -197,7 +197,7 @@ def _measure(data: Any, known: dict[int, tuple[int, int]], depth: int = 0) -> tu
     """
     if not isinstance(data, (dict, list)):
         if isinstance(data, float) and not math.isfinite(data):
-            raise TextError(f"{data} is not a finite number, and JSON has no others")
+            raise TextError(f"{data} is not a finite number, and JSON has only finite numbers")
         return 1, 0
     if id(data) not in known:
         if depth >= MAX_DEPTH:

@@ -1,18 +1,17 @@
-"""Units × scenarios → owners, balance and movement; what crosses the door as Arrow, and what is bad
-about it.
+"""Units × scenarios → owners, balance and movement, from Arrow data to Arrow data; and the errors of
+its rows.
 
 ``plan_batch``, ``parquet_plan``
-    The doors: record batches and Parquet files in, figures out.
+    The entry points: record batches and Parquet files in, figures out.
 ``unit_files``
-    Which files of a directory hold units, and their rows; Spark asks it too.
+    The files of a directory that hold units, and their rows; Spark uses it too.
 ``batch_sizes``, ``row_check``
-    How large rows are before they are read; the good ones as fleets, the bad ones with their
-    reasons.
+    Sizes of rows before they are read; good rows as fleets, bad rows with their reasons.
 ``evaluate``
-    The one evaluator. It stands on ``assigner`` (owners of queues, again and again),
-    ``equivalence`` (units that must come to the same), ``balance`` and ``movement`` (the figures).
+    The one evaluator. It uses ``assigner`` (owners of queues, repeatedly), ``equivalence`` (units
+    with equal results), ``balance`` and ``movement`` (the figures).
 ``figures_table``, ``expand``
-    What was evaluated as rows: figures, and owners by name.
+    Results as rows: figures, and owners by name.
 ``totals``, ``worst``
     Sums of a run, and its worst units.
 """

@@ -36,10 +36,10 @@ def owners_of_units(fleet: Fleet, owners: Owners, units: NDArray[np.int64]) -> O
 
 
 class Assigner:
-    """Gives queues their owners, again and again for fleets that are made out of one another.
+    """Assigns owners repeatedly, for fleets that derive from each other.
 
-    The hashes of client ids and queues are kept, for scenarios move many of them about and bring
-    few new ones; where nobody asks again, they need not be.
+    The hashes of client ids and queues are kept, because scenarios move many clients and queues and
+    add few; with ``keeps=False`` they are not, for a single use.
     """
 
     def __init__(self, fleet: Fleet, keeps: bool = True) -> None:

@@ -1,8 +1,8 @@
 """Plan many units at once: Arrow record batches in, the figures before and after every scenario
 out.
 
-This is where Arrow comes in and goes out; between them stands `rmqalloc.evaluation.evaluate`. A row
-crosses once, whatever the number of scenarios; a bad row is reported in its own rows and never
+This module reads and writes Arrow; `rmqalloc.evaluation.evaluate` works in between. A row is
+converted once, whatever the number of scenarios; a bad row is reported in its own rows and never
 raises.
 """
 
@@ -63,8 +63,8 @@ class PlanSpec:
     Attributes
     ----------
     strategy : str
-        Strategy of the rows that do not name one, as `rmqalloc.strategy`; parameters may follow, as
-        in ``CANARY(share=0.05)``, and are moved to ``params``.
+        Strategy of rows without a strategy, as `rmqalloc.strategy`; parameters may follow, as in
+        ``CANARY(share=0.05)``, and are moved to ``params``.
     params : mapping
         Its parameters.
     scenarios : tuple of Scenario
@@ -236,7 +236,7 @@ def plan_stream(
     carry : sequence of str
         As `plan_batch`.
     most_bytes : int
-        Bytes of the names of a piece at most, unless it is of one row.
+        Most bytes of the names of a piece, unless the piece is one row.
 
     Yields
     ------
@@ -271,10 +271,10 @@ def pieces(
     per_unit: int | None = None,
     with_names: bool = False,
 ) -> Iterator[tuple[pa.RecordBatch, dict[int, str]]]:
-    """Cut batches into pieces that can be worked on at once; with each come its rows that are too
-    large, and why.
+    """Cut batches into pieces that can be evaluated at once; each comes with its rows that are too
+    large, and the reasons.
 
-    A unit counts as ``per_unit`` rows, by default one for each state. ``with_names`` says that
+    A unit counts as ``per_unit`` rows, by default one row for each state. With ``with_names``,
     names are kept in every scenario.
     """
     for batch in batches:

@@ -1,4 +1,4 @@
-"""Bound the work of the rows of a batch before any row is read: a damaged one may claim anything."""
+"""Bound the work of the rows of a batch before any row is read: a damaged row may claim any size."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class Sizes(NamedTuple):
         return texts
 
     def check_owners(self, too_large: dict[int, str]) -> None:
-        """Refuse to put the owners of all rows but those in one column where they may not fit."""
+        """Refuse to put the owners of all other rows in one column if they may not fit."""
         n = int(np.delete(self.all_queues, list(too_large)).sum())
         if n > MAX_OWNERS:
             raise ArgumentError(
@@ -88,8 +88,8 @@ class Sizes(NamedTuple):
     def pieces(
         self, max_queues: int, with_owners: bool, n_scenarios: int
     ) -> Iterator[tuple[int, int]]:
-        """Cut the rows into pieces that are within all bounds, or of one row; there is at least
-        one, if an empty one.
+        """Cut the rows into pieces that are within all bounds or have one row; there is at least
+        one piece, which may be empty.
         """
         max_queues = max(-1, min(max_queues, 1 << 62))  # so that sums with it are int64
         fits = (self.queues <= max_queues) & (self.clients <= MAX_OF_ROW)
@@ -114,10 +114,10 @@ class Sizes(NamedTuple):
         cls, batch: pa.RecordBatch, tried: Sequence[scenarios.Scenario], with_names: bool = False
     ) -> Sizes:
         """Return the bounds of the rows of a batch; a column that is missing or of the wrong type
-        counts as 0. ``with_names`` says that the names are kept in every scenario.
+        counts as 0. With ``with_names``, the names are kept in every scenario.
 
-        It is the first to look at a batch, so it refuses one whose buffers do not hold what its
-        offsets say.
+        This is the first access to a batch, so a batch whose buffers are shorter than its offsets
+        claim is refused.
         """
         columns = dict(zip(batch.schema.names, batch.columns, strict=True))
         for name, column in columns.items():
@@ -140,8 +140,8 @@ class Sizes(NamedTuple):
 
 
 def cut(*costs: tuple[Counts, int]) -> Iterator[tuple[int, int]]:
-    """Cut rows where one of their costs would pass its bound; there is at least one piece, if an
-    empty one, and a row above a bound is a piece of its own.
+    """Cut rows before a cost exceeds its bound; there is at least one piece, which may be empty,
+    and a row above a bound is a piece of its own.
 
     Examples
     --------

@@ -1,7 +1,8 @@
 """Queues whose reported owners differ from the computed owners, by group.
 
-Most groups own what one strategy gives them, and what they report says so already, see
-`OwnedAsComputed`. Only of the others are the views divided and compared queue by queue.
+Most groups own exactly the queues that one strategy gives them, and their reports already show it,
+see `OwnedAsComputed`. Only the views of the remaining groups are computed and compared queue by
+queue.
 """
 
 from __future__ import annotations
@@ -21,8 +22,8 @@ from rmqalloc.text import matcher
 
 
 def differing_queues(known: Known) -> dict[str, int | None]:
-    """Count the queues of each group whose reported owners differ from the computed ones; None if
-    they are not known.
+    """Count the queues of each group whose reported owners differ from the computed owners; None if
+    owners are not known.
 
     Examples
     --------

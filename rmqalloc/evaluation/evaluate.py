@@ -1,21 +1,21 @@
 """The one evaluator: units × scenarios → owners, balance and movement of every unit in every state.
 
-A state is the fleet before any change, or after one scenario. Everything that asks "what if" reads
-an `Evaluation`: the figures of `plan_batch`, owners by name, plans of snapshots, comparisons. Its
+A state is the fleet before any change, or after one scenario. Every "what if" reads an
+`Evaluation`: the figures of `plan_batch`, owners by name, plans of snapshots, comparisons. Its
 principles, the most important first:
 
-1. The answer for a unit is that of the unit alone. A bad row disturbs no other; what is bad is
-   found before it is worked on.
+1. The result of a unit depends on this unit alone. A bad row does not affect other rows; bad rows
+   are found before they are evaluated.
 2. Each distinct unit is assigned once in each state. Units that must give equal results
    (`EquivalenceClasses`) are evaluated as one, and in a stream of batches once (`KeptOutcomes`); a
-   unit that a scenario leaves as it was keeps its outcome from before. So a state is a few layers,
+   unit that a scenario does not change keeps its outcome from before. So a state is a few layers,
    each an `Outcome` and the places of units in it, and owners of a unit are found by a gather.
-3. Names cost what is read. The fleet after a scenario is made whole only where somebody reads names
-   (`EvaluatedUnits.fleet`).
+3. Names cost time only if they are read. The fleet after a scenario is completed only when its
+   names are read (`EvaluatedUnits.fleet`).
 
-Before any change, units fall into three parts: those with distinct client ids, those with repeated
-or empty ids (which take longer ways), and those that cannot be assigned. Nobody owns the queues of
-the last before a scenario that cures them.
+Before any change, units are in three parts: units with distinct client ids, units with repeated or
+empty ids (which take slower paths), and units that cannot be assigned. Queues of the last part are
+unowned until a scenario makes their units assignable.
 """
 
 from __future__ import annotations
@@ -153,8 +153,8 @@ class KeptOutcomes:
     """Outcomes of units after scenarios, by their numbers of queues and clients, kept from batch to
     batch.
 
-    They hold for units of one strategy that looks at nothing else, and scenarios that do the same
-    to all units of a kind. A fleet has few kinds, and most of them come in every batch. Threads may
+    They hold for units of one strategy that reads nothing else, and scenarios that do the same to
+    all units of a kind. A fleet has few kinds, and most of them come in every batch. Threads may
     share them: what is kept is replaced, never changed.
     """
 
@@ -167,8 +167,8 @@ class KeptOutcomes:
     def of(
         self, scenario: str, kinds: Positions, make: Callable[[Positions], Outcome]
     ) -> tuple[Outcome, Positions]:
-        """Return an outcome, and the places of kinds in it; ``make`` is asked for those that are
-        not kept, by position.
+        """Return an outcome, and the places of kinds in it; ``make`` makes the kinds that are not
+        kept, by position.
         """
         if scenario in self._kept:
             known, places, outcome = self._kept[scenario]
@@ -208,8 +208,8 @@ def evaluate(
 ) -> Evaluation:
     """Work out units before any change and after every scenario.
 
-    That a good unit is left without clients or queues is an outcome; one that could not be assigned
-    before needs both. ``kept`` holds outcomes of the batches before, with figures.
+    A good unit that a scenario leaves without clients or queues has an outcome; a unit that could
+    not be assigned before needs both. ``kept`` holds outcomes of the batches before, with figures.
     """
     parts, unassigned = [], dict(read.unassigned)
     for units in read.units:

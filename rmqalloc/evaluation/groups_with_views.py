@@ -1,6 +1,7 @@
-"""The groups of a snapshot with the views of their clients, and what each client takes by them.
+"""Groups of a snapshot with the views of their clients, and the queues that each client takes by
+its view.
 
-Views are laid out once for each snapshot, for whoever asks first.
+Views are computed once for each snapshot, on first use.
 """
 
 from __future__ import annotations

@@ -28,18 +28,18 @@ Keys = NDArray[np.uint64]
 class Movement(NamedTuple):
     """Figures of every unit; each field is an int32 array of length ``n_units``.
 
-    A queue is its topic, broker name and queue id; of equal ones in a list the first before is the
-    first after, and so on. A client is its id: an owner at any place of a repeated id is that
+    A queue is its topic, broker name and queue id; of equal queues in a list, the first before is
+    the first after, and so on. A client is its id: an owner at any place of a repeated id is that
     client.
 
     Attributes
     ----------
     moved : int32
-        Queues that both sides have whose owner changes; one that only one side leaves to nobody has
+        Queues of both sides whose owner changes; a queue that is unowned on only one side has
         moved.
     least_moves : int32
         The least that ``moved`` could be for any allocation of the queues after to the clients
-        after that owns every queue and whose loads differ by one at most. Without clients after:
+        after that owns every queue and whose loads differ by at most 1. Without clients after:
         the queues of both sides that had an owner.
     clients_affected : int32
         Clients of either side that lose or gain a queue: those with different queues after than

@@ -42,8 +42,8 @@ def plan_files(
     Parameters
     ----------
     source : path or str
-        A Parquet file or a directory of them, read as ``docs/data/tables.md`` says, or a URI that
-        pyarrow knows, such as ``s3://bucket/fleet``; columns as `rmqalloc.evaluation.plan_batch`.
+        A Parquet file or a directory of Parquet files, read as ``docs/data/tables.md`` describes,
+        or a URI of pyarrow, such as ``s3://bucket/fleet``; columns as `rmqalloc.evaluation.plan_batch`.
     target : path
         Directory for the result, ``part-*.parquet`` of schema ``spec.schema``; the rows follow
         those of ``source``. An earlier result is replaced when the new one is complete.
@@ -70,7 +70,7 @@ def plan_files(
         table of Delta or Iceberg.
     TypeError
         If a column is missing, of the wrong type or not the same in all files, or a scenario needs
-        one that is not there.
+        a column that is missing.
     """
     files, schema = unit_files(source)
     refuse_schema(schema, spec)

@@ -52,13 +52,13 @@ class ErrCode(IntEnum):
     EMPTY
         No queues or no clients; Java's text.
     DUPLICATE_QUEUE
-        A queue stands there twice, which no route of RocketMQ says.
+        A queue is listed twice, which no route of RocketMQ does.
     TOO_LARGE
         A client id of more than `MAX_CLIENT_ID_BYTES`, more queues than a batch may have, or a ring
         of more points than `MAX_POINTS`.
     BAD_STRATEGY
-        The column ``strategy``, ``virtual_nodes`` or ``strategy_params`` holds something that there
-        is not.
+        The column ``strategy``, ``virtual_nodes`` or ``strategy_params`` holds an unknown strategy
+        or an invalid parameter.
     REFUSED
         The strategy refuses the unit, e.g. because a machine room is missing; Java's text.
     """
@@ -127,8 +127,8 @@ class Read:
         )
 
     def among(self, rows: NDArray[np.int64], left_out: Bad) -> Read:
-        """Renumber what was read: these are its rows in the whole batch, of which others were left
-        out.
+        """Renumber the rows that were read: ``rows`` are their positions in the whole batch, of
+        which the rows ``left_out`` were not read.
         """
         units = [ReadUnits(part.fleet, part.rules, rows[part.rows]) for part in self.units]
         spoiled, unassigned = (

@@ -29,7 +29,7 @@ _NO_UNITS = Fleet.from_groups([])
 
 
 class RowOwners(NamedTuple):
-    """Owners of the good rows, null in the bad ones, and what is wrong with these."""
+    """Owners of the good rows, null in bad rows, and the errors of the bad rows."""
 
     owners: pa.ListArray
     bad: Bad
@@ -51,7 +51,7 @@ class RowOwners(NamedTuple):
         )
 
     def answer(self) -> pa.StructArray:
-        """Return a struct of owners and error for every row, of which one is null."""
+        """Return a struct for every row: owners, or an error."""
         n_rows = len(self.owners)
         texts = (self.bad[row].text if row in self.bad else None for row in range(n_rows))
         errors = pa.array(texts, pa.string()) if self.bad else pa.nulls(n_rows, pa.string())

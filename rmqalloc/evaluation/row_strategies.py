@@ -1,7 +1,7 @@
-"""The strategies of rows: what their columns name, made once for all rows that say the same.
+"""Strategies of rows: as their columns state, built once for all rows with equal columns.
 
 A null strategy, like a missing column, means the default: the spec's, or AVG for functions. Any
-other text must name a strategy, an empty one too. What a row says of its strategy is wrong for that
+other text, also empty text, must name a strategy. An error in the strategy of a row concerns that
 row alone.
 """
 
@@ -39,8 +39,8 @@ Holds = Literal["strings", "integers", "any values"]
 
 
 class Unusable(Strategy):
-    """Stands for a strategy that a row names and nobody knows: it assigns nothing, until a scenario
-    sets another.
+    """Placeholder for an unknown strategy of a row: it assigns nothing until a scenario sets a known
+    strategy.
     """
 
     def __init__(self, reason: str) -> None:
@@ -71,7 +71,7 @@ class StrategyColumns:
 def rules_of_rows(
     batch: pa.RecordBatch, fleet: Fleet, default: Strategy, columns: StrategyColumns
 ) -> tuple[Rules, dict[int, str]]:
-    """Return the strategies of all rows, and the rows whose strategy is wrong: theirs is
+    """Return the strategies of all rows, and the rows whose strategy is wrong, which have
     `Unusable`.
     """
     check_columns(fleet, default)

@@ -1,8 +1,8 @@
-"""Files of units: which Parquet files a path names, what columns they have, and their rows.
+"""Files of units: the Parquet files that a path names, their columns, and their rows.
 
-`bulk`, Spark's workers and Spark itself read the same rows of a directory, because this module
-alone says which. Its twelve rules stand in ``docs/data/tables.md``. They are Spark's defaults, and
-refuse what Spark would pass over in silence.
+`bulk`, Spark's workers and Spark itself read the same rows of a directory, because only this module
+decides which. Its twelve rules are in ``docs/data/tables.md``. They are Spark's defaults, and
+refuse files that Spark would skip silently.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a single client divides by, as it reports or as its group's strategy says."""
+"""The strategy of a single client, from its own report or from its group."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ _NO_CONFIG = "the lists of CONFIG are not in the snapshot"
 
 
 def method_of(group: Group, client: Client) -> Method:
-    """Return the strategy of a client: the one that it reports, else the group's, each as a client
-    of its language computes it.
+    """Return the strategy of a client: the reported strategy, else the group's, each as a client of
+    its language computes it.
     """
     name, params = full_name(group.strategy or DEFAULT_STRATEGY, dict(group.strategy_params))
     own = client.strategy
@@ -36,8 +36,8 @@ def method_of(group: Group, client: Client) -> Method:
 def spoken(method: Method, dialect: str | None, is_stated: bool = False) -> Method:
     """Return what a client of a dialect computes under the name of a strategy.
 
-    A client that has one strategy alone computes that in a group of another one, unless it is
-    stated of this very client.
+    A client with a single strategy computes it also in a group of another strategy, unless
+    ``is_stated``: the strategy is stated for this very client.
     """
     found = method.in_dialect(dialect)
     client = DIALECTS.get(found.dialect)
@@ -88,16 +88,16 @@ def kinds_of(group: Group) -> set[tuple[str | None, int | None, str | None]]:
 
 
 def dialect_of_all(group: Group) -> str | None:
-    """Return the dialect of a group whose clients all have it; None if it has several, or if it is
-    not known of one of them.
+    """Return the dialect that all clients of a group have; None if they have several, or if the
+    dialect of a client is unknown.
     """
     [*dialects] = {dialect_of(one.language) for one in group.clients}
     return dialects[0] if len(dialects) == 1 else None
 
 
 def is_plain(group: Group, client: Client) -> bool:
-    """Return whether a client surely divides by its group's strategy; asked of every client, so
-    without making anything.
+    """Return whether a client surely divides by its group's strategy; allocates nothing, because it
+    is called for every client.
     """
     same_dialect = client.language is None or dialect_of(
         client.language

@@ -63,8 +63,8 @@ class Evidence(TableResult):
         "reported", "fitted", "assumed", or "by client" if clients differ and each client's strategy
         is known; null if the clients do not divide the queues. ``parameters`` is JSON. ``explains``
         is the share of the queues with one known owner that the strategy gives to that owner,
-        ``differs`` the number of queues whose reported owners are not the computed ones; both null
-        if not known. ``n_reporting`` clients report their queues. ``errors`` are unknown facts of
+        ``differs`` the number of queues whose reported owners are not the computed owners; both
+        null if not known. ``n_reporting`` clients report their queues. ``errors`` are unknown facts of
         the group, and failed requests about the group, its topics or their brokers; ``may_be_cut``
         are names of its topics and brokers that mqadmin may have cut. ``age_seconds`` is null if
         the time of the snapshot is not known.

@@ -6,7 +6,7 @@ the strategy.
 
 Each strategy is computed once, for the units of all groups that may use it, as one fleet; the
 owners are then compared in bulk. Strategies are tried in order of likelihood, which decides between
-equally good ones.
+equally good strategies.
 """
 
 from __future__ import annotations
@@ -226,7 +226,7 @@ class OwnedReader:
     def of(self, group: Group) -> OwnedQueues:
         """Return the queues of a group by topic.
 
-        Of several clients that own a queue, one that reports its strategy does not count: its
+        If several clients own a queue, a client that reports its strategy does not count: its
         strategy is known without its queues.
         """
         held: dict[str, dict[MessageQueue, str]] = {}

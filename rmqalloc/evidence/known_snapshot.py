@@ -68,8 +68,8 @@ class Known:
         strategy: str | None = None,
         params: Mapping[str, Any] | None = None,
     ) -> Known:
-        """Return the decisions about these groups: the existing ones if they match, else those of
-        `known`.
+        """Return the decisions about these groups: the existing decisions if they match, else the
+        decisions of `known`.
         """
         if not isinstance(snapshot, Known):
             return known(snapshot, groups, strategy=strategy, params=params)
@@ -154,7 +154,7 @@ class Known:
         return found
 
     def deciding(self, verb: Verb, clients_join: bool = False) -> Decisions:
-        """Return the same of no group yet, for whoever goes through them."""
+        """Return decisions without groups; the caller adds the groups."""
         return Decisions(verb, self.once(_unknowns_of), self.allow_partial, clients_join)
 
 

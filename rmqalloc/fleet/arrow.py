@@ -48,8 +48,8 @@ _MOST_KEPT = 31 << 20
 def columns_from_arrow(data: Any, on_error: str, shares_lists: bool = True) -> dict[str, Any]:
     """Return the columns of a `Fleet` by name; see `Fleet.from_arrow`.
 
-    Without ``shares_lists`` equal topics and lists are found only where lists are long: to sort
-    short ones again takes less time, and what is sorted is all that some readers want.
+    Without ``shares_lists``, equal topics and lists are found only among long lists: sorting short
+    lists again takes less time, and some readers need only sorted lists.
     """
     check_on_error(on_error)
     table = _table(data)

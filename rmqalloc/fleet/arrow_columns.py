@@ -40,7 +40,7 @@ SPARK_LISTS |= dict.fromkeys(
 
 @dataclass
 class Column:
-    """A column: arrays that stand one behind the other, nearly always one."""
+    """A column: a sequence of arrays, nearly always a single array."""
 
     name: str
     type: pa.DataType
@@ -142,7 +142,7 @@ class Column:
         return found
 
     def integers(self, least: int, most: int) -> tuple[Index, Places]:
-        """Return the column as integers, 0 where one is null or out of bounds, and where those are."""
+        """Return the column as integers, 0 for null and out of bounds, and the places of these."""
         read = [self._integers_of(array, least, most) for array in self.arrays]
         wrong = self._places([places for _, places in read])
         if len(read) == 1:
@@ -272,7 +272,7 @@ def is_plain(kind: pa.DataType) -> bool:
 
 
 def plain(array: pa.Array, name: str) -> pa.Array:
-    """Return an array in plain text, lists and structs, as `is_plain` says.
+    """Return an array as plain text, lists and structs; see `is_plain`.
 
     Examples
     --------
@@ -450,8 +450,8 @@ def hosts_of(client_ids: pa.Array) -> pa.Array:
 
 
 def utf8(array: pa.Array) -> pa.Array:
-    """Return an array of text, or of lists of it, with bytes that are not UTF-8 as ``\\xNN``, so
-    that whoever reads it can.
+    """Return an array of text, or of lists of text, with bytes that are not UTF-8 as ``\\xNN``, so
+    that any reader accepts it.
 
     Examples
     --------

@@ -128,8 +128,8 @@ class Strings:
         return Strings.of_bytes(values, offsets)
 
     def order(self, list_offsets: Offsets) -> Index:
-        """Return Java's order of every list: ``order[lo + k]`` is the place in its list of the
-        string that comes k-th.
+        """Return Java's order of every list: ``order[lo + k]`` is the place in its list of string
+        number k (from 0) in that order.
         """
         return self.ordered(list_offsets)[0]
 
@@ -142,8 +142,8 @@ class Strings:
         return order, irregular
 
     def sorted(self, list_offsets: Offsets) -> tuple[Strings, Bytes]:
-        """Sort every list in Java's order, without a copy if all are in order; also return what
-        `ordered` says of lists.
+        """Sort every list in Java's order, without a copy if all are in order; also return the
+        second result of `ordered`.
         """
         irregular, n_in_order = np.zeros(list_offsets.size - 1, np.uint8), np.zeros(1, np.int64)
         if not len(self):
@@ -201,8 +201,8 @@ def _scratch(list_offsets: Offsets) -> tuple[Digits, Index, Index]:
 
 
 def utf8_of(text: str) -> bytes:
-    """Return UTF-8 of one string as Java sees it: halves of a surrogate pair joined, lone ones kept
-    in their 3-byte form.
+    """Return UTF-8 of one string as Java sees it: halves of a surrogate pair joined, lone surrogates
+    kept in their 3-byte form.
     """
     try:
         return text.encode()
@@ -211,7 +211,7 @@ def utf8_of(text: str) -> bytes:
 
 
 def offsets_of(lengths: Iterable[int] | NDArray[Any]) -> Offsets:
-    """Return offsets of lists of the given lengths, one more than there are lists."""
+    """Return offsets of lists of the given lengths, as many as lists plus 1."""
     lengths = lengths if isinstance(lengths, np.ndarray) else np.array(list(lengths), np.int64)
     offsets = np.zeros(lengths.size + 1, np.int64)
     np.add.accumulate(lengths, out=offsets[1:])
@@ -289,7 +289,7 @@ def distinct_rows(values: Bytes, offsets: Offsets, keys: Index = _NO_KEYS) -> tu
 def distinct_lists(
     kinds: Index, firsts: Index, offsets: Offsets, columns: Sequence[Index]
 ) -> tuple[Index, Index]:
-    """Renumber the distinct lists: those of one kind keep one number if they are equal in every
+    """Renumber the distinct lists: lists of one kind keep one number if they are equal in every
     column, too.
 
     Examples
@@ -382,10 +382,10 @@ def distinct(numbers: NDArray[Any]) -> NDArray[Any]:
 
 
 def among(numbers: NDArray[Any], others: Iterable[int] | NDArray[Any]) -> NDArray[np.bool_]:
-    """Return which of the numbers are among the others: `numpy.isin`, which calls `numpy.unique`;
-    see `distinct`.
+    """Return which of ``numbers`` are in ``others``: `numpy.isin`, which calls `numpy.unique`; see
+    `distinct`.
 
-    Many numbers are looked up in a table where the others lie close together, else by a search.
+    Many numbers are looked up in a table if ``others`` lie close together, else by a search.
 
     Examples
     --------

@@ -4,43 +4,43 @@ This table is the only rule that combines reports and computation; every verb an
 it. Reports take precedence over computation, and if a report is missing the state is unknown. The
 first row that holds decides:
 
-=====================================================  ========  ====================  =================
-what holds of a queue                                  known     owners                reason
-=====================================================  ========  ====================  =================
-the group has no client, and the client list is known  computed  nobody                ``no-client``
-a lite topic that a client subscribes to               unknown                         ``lite``
+=====================================================  ========  ======================  =================
+condition                                              known     owners                  reason
+=====================================================  ========  ======================  =================
+the group has no client, and the client list is known  computed  none                    ``no-client``
+a lite topic that a client subscribes to               unknown                           ``lite``
 clients broadcast or share messages behind a proxy:
-- the client list is not known                         unknown   perhaps its readers   ``unknown``
-- whether its readers subscribe is not known           unknown   perhaps its readers   ``unknown``
-- no route of a client that subscribes has the queue   computed  nobody                ``not-seen``
-- else                                                 computed  all its readers       ``broadcast``,
-                                                                                       ``shared``
+- the client list is not known                         unknown   perhaps its readers     ``unknown``
+- whether its readers subscribe is not known           unknown   perhaps its readers     ``unknown``
+- no route of a client that subscribes has the queue   computed  none                    ``not-seen``
+- else                                                 computed  all its readers         ``broadcast``,
+                                                                                         ``shared``
 no client subscribes to the topic:
-- the client list is not known                         unknown                         ``unknown``
-- else                                                 computed  nobody                ``no-subscriber``
-the broker of the queue does not answer                unknown   perhaps, as below     ``unknown``
+- the client list is not known                         unknown                           ``unknown``
+- else                                                 computed  none                    ``no-subscriber``
+the broker of the queue does not answer                unknown   perhaps, as below       ``unknown``
 neither the group nor a client lists the topic, which
 is its retry topic:
-- clients report the queue                             reported  all of them           as below
-- else                                                 unknown   perhaps all clients   ``unknown``
+- clients report the queue                             reported  all of them             as below
+- else                                                 unknown   perhaps all clients     ``unknown``
 some client reports what it owns:
-- clients report the queue                             reported  all of them           ``owner``,
-                                                                                       ``several-owners``,
-                                                                                       ``popped``
-- all clients report; clients and route are known      reported  nobody                ``no-owner``,
-                                                                                       ``not-owned-now``
-- no client takes it by any of its views               computed  nobody                ``no-owner``
-- else                                                 unknown   perhaps silent ones   ``unknown``
+- clients report the queue                             reported  all of them             ``owner``,
+                                                                                         ``several-owners``,
+                                                                                         ``popped``
+- all clients report; clients and route are known      reported  none                    ``no-owner``,
+                                                                                         ``not-owned-now``
+- no client takes it by any of its views               computed  none                    ``no-owner``
+- else                                                 unknown   perhaps silent clients  ``unknown``
 no client reports what it owns:
-- clients or route are not known, or the strategy      unknown   perhaps its takers    ``unknown``
+- clients or route are not known, or the strategy      unknown   perhaps its takers      ``unknown``
   cannot be computed
-- no client takes it by any of its views               computed  nobody                ``no-owner``
-- the strategy is in doubt                             unknown   perhaps its takers    ``unknown``
-- clients take it by all their views, and subscribe    computed  all of them           ``owner``,
-                                                                                       ``several-owners``,
-                                                                                       ``popped``
-- else                                                 unknown   perhaps its takers    ``unknown``
-=====================================================  ========  ====================  =================
+- no client takes it by any of its views               computed  none                    ``no-owner``
+- the strategy is in doubt                             unknown   perhaps its takers      ``unknown``
+- clients take it by all their views, and subscribe    computed  all of them             ``owner``,
+                                                                                         ``several-owners``,
+                                                                                         ``popped``
+- else                                                 unknown   perhaps its takers      ``unknown``
+=====================================================  ========  ======================  =================
 
 A queue that no client reports has the reason ``no-owner`` if no client takes it by computation
 either, else ``not-owned-now``. Reports cover a retry topic only if a client reports a queue of it.

@@ -40,7 +40,7 @@ class ReaderSets:
 
     Examples
     --------
-    The third queue is read by two clients, the second by nobody:
+    The third queue is read by two clients, the second by no client:
 
     >>> sets = ReaderSets(3)
     >>> owners = [sets.number(readers) for readers in ([1], [], [2, 0])]
@@ -104,7 +104,7 @@ class ReaderSets:
         return Readers(np.repeat(places, n_each), found)
 
     def names(self, owners: Index, ids: pa.Array) -> tuple[pa.Array, pa.Array]:
-        """Return the first reader of every queue, and the others where there are several.
+        """Return the first reader of every queue, and the further readers if there are several.
 
         Examples
         --------
@@ -130,7 +130,8 @@ class ReaderSets:
 class ClientNumbers:
     """Clients by their id and by how often the id comes before in their client list.
 
-    The first of an id has the number of the id, further ones have numbers behind all ids.
+    The first client of an id has the number of the id; further clients of the id have numbers
+    behind all ids.
 
     Attributes
     ----------

@@ -85,8 +85,8 @@ def alike_clients(clients: pa.Table) -> list[AlikeClients]:
 
 
 def are_few(kinds: list[AlikeClients]) -> bool:
-    """Return True if the kinds can be told one by one: there are few of them, or nearly all clients
-    are of one.
+    """Return True if each kind can be listed: there are few kinds, or nearly all clients are of one
+    kind.
     """
     sizes = [len(one.client_ids) for one in kinds]
     return len(kinds) <= MOST_KINDS or max(sizes) >= _MOST * sum(sizes)

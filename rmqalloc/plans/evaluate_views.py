@@ -1,13 +1,13 @@
-"""The evaluation of views: of most with the scenarios as they are, of four kinds with what
-scenarios mean for them.
+"""Evaluation of views: most views with the scenarios as they are, four kinds of views with adapted
+scenarios.
 
-A scenario chooses among all clients of a group who leaves, and makes up names for those that join;
-every client list of a broker then loses and gains the same clients. So whole lists are evaluated
-first. Views over a part of them follow, with the lists that result and the other changes of the
-scenario. Clients that all read every queue do so whatever strategy is set. Those of another
-language compute what it makes of the strategy's name. A client with a stale route may see a broker
-that its topic has left: a scenario that brings the broker back says in which machine room it
-stands, and this client knows the room as well.
+A scenario chooses among all clients of a group which clients leave, and invents names for clients
+that join; every client list of a broker then loses and gains the same clients. So views of whole
+lists are evaluated first. Views of a part of a list follow, with the resulting lists and the
+remaining changes of the scenario. Clients that all read every queue do so under any strategy.
+Clients of another language compute their own version of the named strategy. A client with a stale
+route may see a broker that its topic has left: a scenario that brings the broker back states the
+machine room of the broker, and this client knows the room as well.
 """
 
 from __future__ import annotations

@@ -64,9 +64,10 @@ def missing_names(
 
 
 def unassigned(plan: Plan) -> Iterator[str]:
-    """Yield reasons why units could not be planned, with how many they are and the first of them.
+    """Yield reasons why units could not be planned, with the number of units and the first unit.
 
-    Of those that every scenario cures it is said that they cannot be assigned before.
+    The text of units that every scenario cures states that they cannot be assigned before any
+    change.
     """
     bad = pc.filter(plan.units, pc.not_equal(plan.units["err_code"], 0))
     rows = bad.select(["consumer_group", "topic", "scenario", "err_msg"]).to_pylist()

@@ -54,7 +54,7 @@ class WorstFirst(NamedTuple):
         By figure of `GROWING`, by how much each group's figure grew, below 0 where it fell; 0 where
         it is not compared.
     is_unknown : ndarray of bool
-        Whether a figure of each group's present is not known, so that nothing can be said of it.
+        Whether a figure of each group before any change is unknown, so the group is not compared.
     """
 
     positions: Positions

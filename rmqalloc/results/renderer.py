@@ -1,11 +1,11 @@
-"""The one renderer of results as text: figures, arrows, sentences, tables, marks, what is left out,
-and lines that change.
+"""The one renderer of results as text: figures, arrows, sentences, tables, marks, notes on omitted
+rows, and lines that change.
 
-Every result draws itself from what stands here, so wrapping, cutting, colour and the words for what
-is left out are decided once; `rmqalloc.results.wrapping` has the width of a line. What says
-something (a sentence, a command, a reason) wraps and is never cut. Names lose their middle in
-tables, and on a terminal alone. Text that goes anywhere but to a terminal is plain. Cells and
-marked lines are made printable here; names inside sentences where the sentence is put together.
+Every result draws itself with this module, so wrapping, cutting, colour and the words for omitted
+rows are decided once; `rmqalloc.results.wrapping` has the width of a line. Sentences, commands and
+reasons wrap and are never cut. Names lose their middle in tables, and only on a terminal. Text for
+any target but a terminal is plain. Cells and marked lines are made printable here; names inside
+sentences are made printable where the sentence is put together.
 """
 
 from __future__ import annotations

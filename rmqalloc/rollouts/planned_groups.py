@@ -40,11 +40,11 @@ class PlannedGroups:
     Attributes
     ----------
     fleet : Fleet
-        A unit for every group and topic, in Java's order; the units of a group stand side by side.
+        A unit for every group and topic, in Java's order; the units of a group are adjacent.
     rules : Rules
         Their strategies.
     owners : ndarray of int32
-        Of all their queues, as positions in the client lists; -1 for nobody.
+        Owners of all their queues, as positions in the client lists; -1 for an unowned queue.
     group_of : ndarray of int64, shape (n_units,)
         Position of each unit's group in ``groups``, ascending.
     groups : tuple of GroupAtStart

@@ -1,10 +1,10 @@
-"""The steps of a rollout for one group, and what each of its clients sees at every moment.
+"""The steps of a rollout for one group, and the views of its clients at every moment.
 
-Clients share no state: each divides the queues that it sees among the clients that it sees. So a
-moment is described by two views at most, the old one and the new one, each with the clients that
-act on it. A step that takes effect at once has one moment. A gradual one has two: one with a chosen
-set of informed clients, for tables that name queues, and the final one, in which all are informed.
-`rmqalloc.ownership.transitions._worst_moment` finds the worst set.
+Clients share no state: each divides the queues that it sees among the clients that it sees. So at
+most two views describe a moment, the old view and the new view, each with the clients that act on
+it. A step that takes effect at once has one moment. A gradual step has two: a moment with a chosen
+set of informed clients, for tables that name queues, and the final moment, in which all clients are
+informed. `rmqalloc.ownership.transitions._worst_moment` finds the worst set.
 """
 
 from __future__ import annotations
@@ -26,23 +26,23 @@ Mask = NDArray[np.bool_]
 
 ORDERS = ("shuffled", "sorted", "reversed", "spread")
 """Order in which clients go: by a hash of the seed and their ids; by their ids; or spread, so that
-the ids of those that go at once lie evenly in the sorted list.
+the ids of clients that go at once lie evenly in the sorted list.
 """
 
 
 class InapplicableError(Error, ValueError):
-    """A rollout does not apply to one group; others may go through it."""
+    """A rollout does not apply to one group; it may apply to other groups."""
 
 
 class ClientKind(NamedTuple):
-    """What decides by which rule a client divides.
+    """Facts that decide by which rule a client divides.
 
     Attributes
     ----------
     dialect : str
-        The language in which it computes a strategy that its group is given.
+        The language in which the client computes the strategy of its group.
     own : Method, optional
-        What it divides by at the start, if that is not what the group's strategy says.
+        The method of the client at the start, if it differs from the group's strategy.
     """
 
     dialect: str = JAVA
@@ -72,13 +72,13 @@ class ClientView(NamedTuple):
 
 
 class Moment(NamedTuple):
-    """What the clients of a group see at one moment.
+    """The views of the clients of a group at one moment.
 
     Attributes
     ----------
     views : tuple of ClientView
-        One or two, the newer one last, and more where clients divide by rules of their own, see
-        `RulesByClient`. No client acts on two.
+        One view or two, the newer view last; more if clients divide by rules of their own, see
+        `RulesByClient`. No client acts on two views.
     is_final : bool
         Whether the step is over: all clients are informed.
     there, written : int
@@ -98,16 +98,16 @@ class Step(NamedTuple):
     ----------
     action : str
     moments : tuple of Moment
-        One while the step lasts, if that differs, and the final one.
+        A moment while the step lasts, if it differs, and the final moment.
     to_inform : ndarray of bool, optional
         Clients that are informed one by one, in any order, and then act on the final view. By
         default the step takes effect at once, and only its final moment counts.
     begins_with_one : bool
-        Whether the step begins when the first of them is informed; if not, there is a moment at
-        which none is.
+        Whether the step begins when the first of these clients is informed; if not, there is a
+        moment at which no client is informed.
     hearing : NotificationDelay, optional
-        How long it takes until each of them is informed; None where that is not known, as of
-        clients that are redeployed.
+        Time until each of these clients is informed; None if unknown, as for clients that are
+        redeployed.
     """
 
     action: str
@@ -130,9 +130,9 @@ class Schedule(NamedTuple):
     batch : int or None
         Size of a batch, if clients go in batches.
     kinds : tuple of ClientKind
-        Of each client; by default those that clients of these ids have at the start.
+        Kind of each client; by default the kinds that clients of these ids have at the start.
     is_split : bool
-        Whether clients beside one another divide by different rules, so that a queue may have any
+        Whether clients divide by different rules at the same time, so that a queue may have any
         number of readers.
     """
 
@@ -165,11 +165,11 @@ class GroupAtStart(NamedTuple):
     n_brokers : int
         Most brokers of one of its topics.
     consume_tps : float or None
-        Messages that the group consumes in a second, where that is known.
+        Messages that the group consumes per second; None if unknown.
     kinds : tuple of ClientKind
-        Of each client; none if all are Java's and divide by what the group's strategy says.
+        Kind of each client; empty if all are Java clients that divide by the group's strategy.
     joining : ClientKind
-        That of clients which join.
+        Kind of clients that join.
     """
 
     consumer_group: str
@@ -182,7 +182,7 @@ class GroupAtStart(NamedTuple):
     joining: ClientKind = ClientKind()
 
     def kinds_of(self, client_ids: Sequence[str]) -> tuple[ClientKind, ...]:
-        """Return those of some clients, of which others than those at the start join."""
+        """Return the kinds of some clients; clients that are not there at the start join."""
         known = dict(zip(self.client_ids, self.kinds, strict=True)) if self.kinds else {}
         return tuple(known.get(one, self.joining) for one in client_ids) if known else ()
 
@@ -252,7 +252,7 @@ def batch_size(batch: int | str, n_clients: int, consumer_group: str) -> int:
 def turns_of(
     group: GroupAtStart, batch: int | str, order: str, seed: int
 ) -> tuple[int, list[list[int]]]:
-    """Size of a batch, and the positions of the clients of each; the last one may be smaller.
+    """Return the batch size, and the positions of the clients of each batch; the last may be smaller.
 
     Examples
     --------
@@ -287,8 +287,8 @@ def still(n_clients: int, action: str, variant: int, written: int) -> Step:
 
 
 def refresh(fresh: Mask, action: str, before: int, after: int, written: int) -> Step:
-    """Return a step that changes the routes; clients get the new ones one by one, in the end all of
-    them.
+    """Return a step that changes the routes; clients get the new routes one by one, in the end all
+    of them.
     """
     every = everyone(fresh.size)
     split = (ClientView(every, ~fresh, queues=before), ClientView(every, fresh, queues=after))

@@ -1,4 +1,4 @@
-"""Lists of clients made out of other lists, whose text is not copied unless somebody reads it."""
+"""Lists of clients built from other lists, whose text is copied only when it is read."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ class Derived(Strings):
         return cls((*column.sources, *more), all_rows[rows])
 
     def behind(self, column: Strings) -> Derived:
-        """Return all strings of the column that this one was made from by `of`, and these behind
-        them.
+        """Return all strings of the column that `of` made this column from, and these strings
+        behind them.
         """
         own = column.rows if isinstance(column, Derived) else np.arange(len(column))
         return Derived(self.sources, np.append(own, self.rows))
@@ -122,7 +122,7 @@ def ordered(fleet: Fleet) -> Fleet:
 
 
 def digests(column: Strings) -> NDArray[np.uint32]:
-    """Return a hash of every string; equal strings have equal ones."""
+    """Return a hash of every string; equal strings have equal hashes."""
     out = np.empty(len(column), np.uint32)
     if out.size:
         md5.strings(column.values, column.offsets, 0, out.size, out)

@@ -1,14 +1,14 @@
-"""A whole cluster in virtual time: the client half and the broker half, wired by a network that can
-fail.
+"""A whole cluster in virtual time: the client half and the broker half, connected by a network that
+can fail.
 
-A script says what there is and what is to happen: `read_script` reads one from a file, and
-`script_of_snapshot` makes one of a group that a snapshot shows. `simulate` lets it happen, under one
-seed or many, and its result draws itself as text. `Cluster` is the same without a script, for tests
-and experiments. Equal scripts and seeds give equal results, whatever the time of day.
+A script states the cluster and its events: `read_script` reads a script from a file, and
+`script_of_snapshot` makes a script from a group of a snapshot. `simulate` runs it, under one seed or
+many, and its result draws itself as text. `Cluster` is the same without a script, for tests and
+experiments. Equal scripts and seeds give equal results, whatever the time of day.
 
-What is not modelled: single messages (production and consumption are rates), the loss of a name
-server, and several groups in one client. A step of a client is one moment for all others: the
-answers it waits for are those of the beginning of that step, and the time they take is added up.
+The simulation leaves out single messages (production and consumption are rates), the loss of a name
+server, and several groups in one client. A step of a client is one moment for the other clients: it
+gets the answers of the beginning of that step, and the times of these answers are added up.
 """
 
 from rmqalloc.simulation._cluster import Cluster

@@ -135,7 +135,7 @@ class Crash(Shutdown):
 
 @dataclass(frozen=True)
 class Vanish(Shutdown):
-    """Clients die and nobody notices: no connection is closed."""
+    """Clients die unnoticed: no connection is closed."""
 
 
 @dataclass(frozen=True)

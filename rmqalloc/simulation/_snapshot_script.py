@@ -328,7 +328,7 @@ def _unsaid(group: Group, rates: GroupRate | None) -> Iterable[str]:
     if group.broker_client_ids is not None:
         yield "brokers do not agree on its clients; the simulation begins when they do"
     if any(client.sees_read_queue_nums is not None for client in group.clients):
-        yield "some of its clients have stale routes; the simulation begins with new ones"
+        yield "some of its clients have stale routes; the simulation begins with new routes"
     if group.paused_brokers:
         yield f"{counted(len(group.paused_brokers), 'broker')} do not let it consume, which is not simulated"
     yield "settings of brokers are not in a snapshot: RocketMQ's defaults are taken, with notices to clients"

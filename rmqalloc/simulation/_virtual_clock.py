@@ -47,7 +47,7 @@ class ProcessTimer(VirtualTimer):
 class VirtualClock:
     """Time that passes only from timer to timer.
 
-    An action runs in an instant, but it may have waited for answers: `spend` says how long. Then
+    An action runs in an instant, but it may have waited for answers: `spend` adds that time. Then
     `now` is later for the rest of that action, and so are the timers it sets; other actions do not
     see it.
 

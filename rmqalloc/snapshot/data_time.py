@@ -1,8 +1,9 @@
-"""When the data of a snapshot are from, and whether that is recent enough to answer for now.
+"""Time of the data of a snapshot, and whether it is recent enough to describe the present.
 
-All that shows or judges an age uses this: a snapshot has the time that it states (``fetched_at``),
-never that of its file or of reading it. Outputs of tools have none. A snapshot from the future has
-no known age: the clocks of two machines differ, or somebody wrote the time down.
+Everything that shows or judges an age uses this module: a snapshot has the time that it states
+(``fetched_at``), never the time of its file or of reading it. Outputs of tools have no time. A
+snapshot from the future has no known age: the clocks of two machines differ, or the time was typed
+by hand.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""Directories of Parquet files that appear complete or not at all, and never at the cost of
-somebody else's files.
+"""Directories of Parquet files that appear complete or not at all, and never replace files of
+other programs.
 """
 
 import json

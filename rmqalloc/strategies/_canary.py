@@ -37,12 +37,13 @@ POINTS = 10_000  # of a share in one
 
 
 class Canary(ExclusiveOver[Inner], name="CANARY/1"):
-    """Clients whose ids match a pattern get the first queues of every broker, the others all else.
+    """Clients whose ids match a pattern get the first queues of every broker; the remaining clients
+    get the remaining queues.
 
     Notes
     -----
-    A topic that begins with ``%RETRY%`` goes to the other clients alone: it has one queue on each broker, so the least share
-    would be all of it. If no client matches, or all do, the inner strategy divides everything among all.
+    A topic that begins with ``%RETRY%`` goes only to the remaining clients: it has one queue on each broker, so the least
+    share would be the whole topic. If no client matches, or all do, the inner strategy divides all queues among all clients.
 
     Examples
     --------

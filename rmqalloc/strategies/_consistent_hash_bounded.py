@@ -1,4 +1,4 @@
-"""``CONSISTENT_HASH_BOUNDED/1``: a ring of virtual nodes on which nobody gets more than a bounded
+"""``CONSISTENT_HASH_BOUNDED/1``: a ring of virtual nodes on which no client gets more than a bounded
 share.
 """
 
@@ -48,18 +48,18 @@ class _Rings(NamedTuple):
 
 
 class ConsistentHashBounded(ExclusiveStrategy, name="CONSISTENT_HASH_BOUNDED/1"):
-    """A queue goes up the ring of ``CONSISTENT_HASH`` to the first client that has fewer queues
-    than all may have.
+    """A queue goes up the ring of ``CONSISTENT_HASH`` to the first client whose load is below the
+    limit.
 
-    With Q queues and N distinct client ids nobody has more than ``ceil(load_factor * Q / N)``. What
-    exceeds that on the plain ring goes on to the next clients, so when a client comes or goes a few
-    other queues move besides its own.
+    With Q queues and N distinct client ids the limit is ``ceil(load_factor * Q / N)`` queues. Queues
+    above the limit on the plain ring go on to the next clients, so when a client joins or leaves, a
+    few queues of other clients move too.
 
     Notes
     -----
     Mirrokni, Thorup, Zadimoghaddam, "Consistent hashing with bounded loads" (2018). Queues are taken in the order of the list.
-    An id that lost all its points to others gets nothing, so the bound may not hold all queues: those left over
-    go to their first point.
+    An id that lost all its points to other ids gets no queue, so the limit may leave queues over: these go to their first
+    point.
 
     Examples
     --------

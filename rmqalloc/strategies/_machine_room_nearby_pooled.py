@@ -33,14 +33,14 @@ Mask = NDArray[np.bool_]
 class MachineRoomNearbyPooled(ExclusiveOver[Inner], name="MACHINE_ROOM_NEARBY_POOLED/1"):
     """As ``MACHINE_ROOM_NEARBY``, but the queues of all rooms without clients are one pool.
 
-    Queues of a room with clients are divided among these by the inner strategy. Those of all other
-    rooms together go, in the order of the list, each to the client that has the fewest queues of
-    the topic so far, ties to the first.
+    The inner strategy divides the queues of a room with clients among these clients. The queues of
+    all other rooms together go, in the order of the list, each to the client that has the fewest
+    queues of the topic so far, ties to the first.
 
     Notes
     -----
-    ``MACHINE_ROOM_NEARBY`` restarts from the first client in every room without clients, so the first ones get the extra
-    queue of every such room.
+    ``MACHINE_ROOM_NEARBY`` restarts from the first client in every room without clients, so the first clients get the
+    extra queue of every such room.
 
     Examples
     --------

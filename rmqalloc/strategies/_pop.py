@@ -43,7 +43,7 @@ class FleetShares(NamedTuple):
     Attributes
     ----------
     offsets : ndarray of int64, shape (fleet.client_offsets[-1] + 1,)
-        Client slot ``s`` (``fleet.client_offsets`` says which unit's) pops
+        Client slot ``s`` (of the unit by ``fleet.client_offsets``) pops
         ``queues[offsets[s]:offsets[s + 1]]``.
     queues : ndarray of int32
         Positions in the unit's list of queues, in Java's order, with repeats.

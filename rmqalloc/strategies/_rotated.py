@@ -19,16 +19,15 @@ from rmqalloc.strategies.base import Inner, Strategy
 
 
 class Rotated(ExclusiveOver[Inner], name="ROTATED/1"):
-    """The inner strategy gets the clients from one on that the topic decides, and those before it
-    behind the last.
+    """The inner strategy gets a rotated client list; the topic decides which client comes first.
 
-    What is left over after even shares falls to the first clients of the list, so a group of many
-    topics with few queues each loads these. By another first client in every topic it is spread
-    over all.
+    The extra queues after even shares go to the first clients of the list, so they load the same
+    clients in a group of many topics with few queues each. With another first client in every
+    topic, they are spread over all clients.
 
     Notes
     -----
-    Of n clients the one at ``((mix64(hash(topic)) >>> 32) * n) >>> 32`` comes first: ``hash`` is Java's ``String.hashCode``,
+    Of n clients the client at ``((mix64(hash(topic)) >>> 32) * n) >>> 32`` comes first: ``hash`` is Java's ``String.hashCode``,
     ``mix64`` is SplitMix64's finalizer.
 
     Examples

@@ -23,7 +23,7 @@ from rmqalloc.strategies.parameters import Parameter
 
 class Stable(DividesOneGroup, name="STABLE/1"):
     """Every pair of queue and client has a score; queues are assigned to the best-scoring clients
-    with room.
+    that are not full.
 
     Parameters
     ----------

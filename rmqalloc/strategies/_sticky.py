@@ -19,7 +19,7 @@ _Key = tuple[str, str, int]
 
 
 class Sticky(ExclusiveStrategy, name="STICKY"):
-    """Queues stay where they are as far as loads that differ by one at most allow.
+    """Queues keep their owners as far as loads that differ by at most 1 allow.
 
     It reads who owned the queues so far, so clients could divide by it only if all of them knew
     that for certain, which RocketMQ's clients do not. It serves to measure other strategies by.

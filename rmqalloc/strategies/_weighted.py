@@ -28,16 +28,16 @@ Weights = NDArray[np.int64]
 
 
 class Weighted(ExclusiveStrategy, name="WEIGHTED/1"):
-    """The greatest load over capacity of any client is made small, a load being the weights of the
-    queues that it has.
+    """The greatest load over capacity is kept small; the load of a client is the total weight of
+    its queues.
 
     Notes
     -----
-    The heaviest queue goes first (ties in the order of the list), each to the client that has the least load over capacity
-    with it (ties to the first). Then, in units of at most 64 queues, the best move or swap away from the client that is fullest
-    (ties to the first) is made as long as both clients end up less full than that one was, at most four times the number
-    of queues. An id that repeats counts once. All clients must have the same capacities and weights; those that look them up
-    at different times would not agree.
+    Queues go from the heaviest on (ties in the order of the list), each to the client that has the least load over capacity
+    with it (ties to the first). Then, in units of at most 64 queues, the best move or swap away from the fullest client
+    (ties to the first) is made as long as both clients end up less full than the fullest client was, at most four times the
+    number of queues. An id that repeats counts once. All clients must have the same capacities and weights; clients that look
+    them up at different times would not agree.
 
     Examples
     --------

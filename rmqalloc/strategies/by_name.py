@@ -128,8 +128,8 @@ def class_of(name: str) -> type[Strategy]:
 
 
 def inner_class_of(name: str) -> type[Strategy]:
-    """Return the class of a name, of ``MACHINE_ROOM_NEARBY-AVG`` that of the innermost one;
-    `Strategy` itself if there is none.
+    """Return the class of a name, for ``MACHINE_ROOM_NEARBY-AVG`` the class of the innermost
+    strategy; `Strategy` itself if there is none.
     """
     *_, innermost = chain(name, STRATEGIES)
     return class_of(innermost)
@@ -232,7 +232,7 @@ def server_side() -> tuple[str, ...]:
 
 
 def plain_strategies(rooms: bool = False) -> tuple[str, ...]:
-    """Return strategies that a text can describe; the others need lists or code.
+    """Return strategies that a text can describe; the remaining strategies need lists or code.
 
     Examples
     --------
@@ -255,8 +255,8 @@ def _is_text_enough(made: type[Strategy]) -> bool:
 
 
 def is_plain(name: str, rooms: bool = False) -> bool:
-    """Return whether a text describes a strategy and all that is inside it; what it says of
-    parameters is not looked at.
+    """Return whether a text describes a strategy and all inner strategies; parameters are not
+    checked.
 
     Examples
     --------

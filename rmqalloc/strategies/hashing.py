@@ -44,7 +44,7 @@ SMALL = 1 << 13
 
 @dataclass(frozen=True, eq=False)
 class Pieces:
-    """Units, or pieces of huge ones, with those of one client list side by side."""
+    """Units, or pieces of huge units; units of one client list are adjacent."""
 
     # int64, shape (n_pieces,): First queue in the owners vector and in the queue lists, first slot
     # in the client lists

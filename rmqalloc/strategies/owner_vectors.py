@@ -51,8 +51,8 @@ def vacate(fleet: Fleet, units: Offsets, out: Index) -> None:
 
 
 def rename_holders(fleet: Fleet, out: Index, sole: bool = False) -> None:
-    """Name the first holder of a client id that repeats, or with `sole` nobody; leave what an empty
-    id owns unowned.
+    """Make the first holder of a repeated client id the owner of all its queues; with ``sole``,
+    mark the queues of further holders as unowned. Mark the queues of empty ids as unowned.
     """
     if not fleet.is_regular:
         odd = fleet.irregular

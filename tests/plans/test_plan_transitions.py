@@ -232,7 +232,7 @@ def test_gates_on_what_is_open():
         two_of_four(), [{"name": "s", "changes": [{"set_strategy": {"strategy": "AVG_BY_CIRCLE"}}]}]
     )
     assert [one.text for one in Gates(max_unowned_seconds="99@p99").broken(switched)] == [
-        "no timer says when clients follow; the limit is 99 s"
+        "no timer states when clients follow; the limit is 99 s"
     ]
     nobody = plan_snapshot(
         two_of_four(), [{"name": "n", "changes": [{"remove_clients": {"pattern": "*"}}]}]

@@ -71,7 +71,7 @@ def test_all_groups(release):
     snapshot, warnings = read(release, "groupList.json")
     unknown = {group.name: group.unknown["clients"] for group in snapshot.groups}
     assert unknown.keys() - {"idle"} == {"order-svc", "popper", "audit", "off"}
-    assert unknown["order-svc"] == "groupList says that it has 3, not which"
+    assert unknown["order-svc"] == "groupList gives only their number, 3"
     assert "count 0: it owns none, or did not answer" in unknown["off"]
     assert "order-svc 0" in warnings[0]
 

@@ -189,7 +189,7 @@ def test_the_list_of_all_groups():
     snapshot, warnings = read(WRONG / "progress-of-all-groups-is-an-empty-green-snapshot")
     assert {one.name: one.client_ids for one in snapshot.groups} == {"order-svc": [], "audit": []}
     assert {one.name: one.unknown["clients"] for one in snapshot.groups} == {
-        "order-svc": "consumerProgress says that it has 3, not which",
+        "order-svc": "consumerProgress gives only their number, 3",
         "audit": "consumerProgress lists it as OFFLINE: it owns none, or did not answer",
     }
     assert "order-svc 12, audit -647260483" in warnings[0]

@@ -126,7 +126,7 @@ def slave_alone(stage: Stage) -> None:
         "no-master and ordered-lock-holder-gone: the slave does not stand in", 2,
         {"no-master": "error", "ordered-lock-holder-gone": "error"},
         ("stranded-backlog", "topic-without-route", "actual-unowned", "silent-client"), says=(GONE,),
-        never=("stands in for it now", "ACTING_MASTER"),
+        never=("which acts as master", "ACTING_MASTER"),
     )  # fmt: skip
     played = stage.until("only a slave left, supportActingMaster=false", group, right, since, 60)
     snapshot = take_snapshot([stage.cluster.name_server], wanted=Wanted((group,), lag=False))

@@ -1,14 +1,13 @@
-"""The one way to write: what is written is seen whole or not at all, and what stood there before
-stays until then.
+"""The one way to write files: a written file is visible completely or not at all, and the previous
+file stays until then.
 
-In this order of goals: nothing that was whole is ever lost; nobody sees half of anything; two
-writers do not disturb each other; nothing is left behind. A file or directory is made beside its
-place under a name that cannot be guessed, is brought to the disk, and takes its place in one step.
-What a killed writer leaves bears such a name and is locked by nobody: the next writer to the same
-place removes it.
+In this order of goals: no complete file is ever lost; no reader sees a partial file; two writers do
+not disturb each other; nothing is left behind. A file or directory is made beside its place under a
+name that cannot be guessed, is flushed to the disk, and takes its place in one step. A file that a
+killed writer leaves has such a name and no lock: the next writer to the same place removes it.
 
 All of it holds on Linux; docs/reference/options.md lists what holds elsewhere. Nothing else in this package
-opens a file for writing, renames or removes one.
+opens a file for writing, renames a file or removes a file.
 """
 
 from rmqalloc.documents.store._disk import make_folder, sync_folder, sync_tree

@@ -21,19 +21,20 @@ LOCK_SECONDS = 30.0
 
 
 class LockedError(Error, OSError):
-    """Another writer holds a place for longer than anybody should."""
+    """Another writer holds a folder for too long."""
 
 
 @contextmanager
 def locked(folder: str | os.PathLike[str], seconds: float = LOCK_SECONDS) -> Iterator[None]:
     """Hold a folder for one writer at a time; a writer that is killed holds nothing.
 
-    Where the system or the file system has no locks, or the folder cannot be read, it is not held.
+    The folder is not held if the system or the file system has no locks, or if the folder cannot be
+    read.
 
     Raises
     ------
     LockedError
-        Somebody else holds it for longer than ``seconds``.
+        Another writer holds the folder for longer than ``seconds``.
     OSError
         There is no such folder.
 

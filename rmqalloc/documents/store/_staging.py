@@ -31,11 +31,11 @@ _LONGEST_STEM = 100  # bytes: with what is added, far below the longest name of 
 
 
 def sweep(path: str | os.PathLike[str]) -> None:
-    """Remove what killed writers to ``path`` have left beside it; what a living one is writing
-    stays.
+    """Remove the files that killed writers to ``path`` have left beside it; files of running
+    writers stay.
 
-    A directory that a killed writer had moved away from ``path``, where nothing stands now, is put
-    back.
+    A directory that a killed writer had moved away from ``path`` is put back if nothing is there
+    now.
 
     Examples
     --------

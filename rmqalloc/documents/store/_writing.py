@@ -61,14 +61,13 @@ def replaced_file(path: StrPath, *, sync: Synced = "all") -> Iterator[BinaryIO]:
     Parameters
     ----------
     path : path
-        Where the file shall stand. A link is followed, and what it points to is replaced. A device,
-        a pipe or an open file such as ``/dev/stdout`` is written to as it is. Permissions and,
-        where allowed, owner and group of a file that is there are kept; one that is read-only is
-        refused.
+        The file to write. A link is followed, and its target is replaced. A device, a pipe or an
+        open file such as ``/dev/stdout`` is written to as it is. Permissions and, where allowed,
+        owner and group of an existing file are kept; a read-only file is refused.
     sync : str
         What is on the disk when this returns: ``all``; ``content``, after which a loss of power may
-        bring back the earlier file, which is whole; or ``nothing``, after which it may leave an
-        empty one.
+        bring back the complete earlier file; or ``nothing``, after which it may leave an empty
+        file.
 
     Yields
     ------
@@ -108,17 +107,18 @@ def replaced_file(path: StrPath, *, sync: Synced = "all") -> Iterator[BinaryIO]:
 
 
 def create_file(path: StrPath, content: bytes) -> bool:
-    """Write a file that is not there yet, in one step.
+    """Write a file that does not exist yet, in one step.
 
     Returns
     -------
     bool
-        Whether it was written here; False if somebody else was first, whose file stays as it is.
+        Whether this call wrote the file; False if another writer was first, whose file stays as it
+        is.
 
     Raises
     ------
     OSError
-        It cannot be written; the error names ``path``.
+        The file cannot be written; the error names ``path``.
 
     Examples
     --------

@@ -85,7 +85,7 @@ class GroupViews:
         return {}
 
     def clients_of(self, ids: Ids) -> tuple[Client, ...]:
-        """Return the clients of a list of ids, of those that share an id the first; one object for
+        """Return the clients of a list of ids, the first client of each shared id; one object for
         all topics.
         """
         if ids not in self._listed:
@@ -169,8 +169,8 @@ class ViewReader:
     def views_of(self, group: Group, apart: Mapping[str, str] | None = None) -> GroupViews:
         """Read the clients of a group and their strategies.
 
-        Clients of several dialects that divide alike have one view, unless ``apart`` tells them
-        apart: see `DialectDifferences.among`.
+        Clients of several dialects that divide alike have one view, unless ``apart`` distinguishes
+        the dialects: see `DialectDifferences.among`.
         """
         listed = Counter(group.client_ids)
         clients = list(group.clients)

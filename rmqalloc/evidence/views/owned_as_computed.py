@@ -1,5 +1,5 @@
-"""Recognise groups that own what one strategy gives them, by their reports and how much of these
-the strategy explains.
+"""Recognise groups that own exactly the queues that one strategy gives them, by their reports and
+the share of queues that the strategy explains.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ _DECIDING = ("clients", "owners", "brokers")
 
 
 class OwnedAsComputed:
-    """Says of many groups whether they report what their strategy gives them; nothing is computed.
+    """Compares the reports of many groups with their strategies without computing owners.
 
     Parameters
     ----------
     unknown : Unknowns
-        What the snapshot does not know.
+        Unknown facts of the snapshot.
     """
 
     def __init__(self, unknown: Unknowns) -> None:
@@ -29,14 +29,14 @@ class OwnedAsComputed:
         self._queues: dict[str, _Owned] = {}
 
     def is_known(self, group: Group) -> bool:
-        """Return True if all clients of a group report what they own, and all of them are known; of
-        several clients of one id, one reports for all.
+        """Return True if all clients of a group report their queues, and all clients are known; one
+        report counts for all clients with the same id.
         """
         return self._owned_by(group) is not None
 
     def otherwise(self, group: Group, topic: Topic) -> bool:
-        """Return True if all clients report, and a queue of the topic may have other owners than by
-        the group's strategy.
+        """Return True if all clients report, and a queue of the topic may not have the owner that
+        the group's strategy gives it.
         """
         owned = self._owned_by(group)
         if owned is None:

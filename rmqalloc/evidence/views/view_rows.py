@@ -1,11 +1,11 @@
-"""Consumer groups as rows that the evaluator reads, one per view: ordinary units first, then
-further views of mixed ones.
+"""Consumer groups as rows that the evaluator reads, one row per view: ordinary units first, then
+further views of mixed units.
 
 The row of a unit is its main view: the group's own strategy, the route of the name server and the
-whole client list. Clients that join have it. Where all clients have it, that row is all there is of
-the unit. Where they do not, the unit is mixed: every other view is a row behind all units, and each
-row says which clients act on it. Clients of several languages that divide alike now, but not by a
-strategy that is to come, have rows of their own, too.
+whole client list. Clients that join have this view. If all clients have it, the unit has only this
+row. If not, the unit is mixed: every further view is a row behind all units, and each row lists the
+clients that act on it. Clients of several languages that divide alike now, but not by a strategy
+that a scenario will set, have rows of their own, too.
 """
 
 from __future__ import annotations
@@ -130,8 +130,8 @@ def plain_units(groups: Iterable[Group], topics: Iterable[Topic]) -> ViewUnits:
 
 
 def differ(group: Group) -> bool:
-    """Return True if clients of a group may have other views than its main one, or one client id
-    stands for several clients.
+    """Return True if clients of a group may have other views than its main view, or if several
+    clients share an id.
     """
     clients = group.clients
     if group.broker_client_ids is not None or not clients:

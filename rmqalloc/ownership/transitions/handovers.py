@@ -1,11 +1,12 @@
-"""Queues that pass from one client to another in a step, and in which sets of informed clients
-nobody or two read them.
+"""Queues that pass from one client to another in a step, and the sets of informed clients in which
+they have no reader or two readers.
 
-A client that will be informed of the step reads its old queues until then and its new ones
-afterwards. A client that leaves reads nothing. A client that is neither informed nor leaves (one
-that keeps its strategy while others change theirs) reads the same queues before and after. Every
-queue that can be open belongs to one of four kinds: it is open whoever is informed, while one
-client is informed, while one is not, or while one is informed and another is not.
+A client that will be informed of the step reads its old queues until then and its new queues
+afterwards. A client that leaves reads nothing. A client that is neither informed nor leaves (a
+client that keeps its strategy while the strategy of other clients changes) reads the same queues
+before and after. Every queue that can be open belongs to one of four kinds: it is open always,
+while a certain client is informed, while a certain client is not informed, or while one client is
+informed and another client is not.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ Mask = NDArray[np.bool_]
 
 
 class Handovers(NamedTuple):
-    """Queues of steps, and who reads them; a row is a step of a group, or of one topic of it."""
+    """Queues of steps, and their readers; a row is a step of a group, or of one topic of it."""
 
     # Shape (n_rows + 1,): Clients to inform of each row; with ``n_staying`` those alone that read a
     # queue which changes its reader, unless the row needs one
@@ -46,8 +47,8 @@ class Handovers(NamedTuple):
     n_staying: Positions | None = None
 
     def unowned(self, counted: Mask | None = None) -> OpenQueues:
-        """Return the queues without a reader: the old one is informed or gone, and the new one is
-        not informed or missing.
+        """Return the queues without a reader: the old reader is informed or gone, and the new
+        reader is not informed or missing.
 
         A reader that need not be informed reads it throughout.
         """
@@ -65,8 +66,8 @@ class Handovers(NamedTuple):
         )
 
     def double_owned(self, counted: Mask | None = None) -> OpenQueues:
-        """Return the queues with two readers: the new one is informed or need not be, the old one
-        is not or need not be.
+        """Return the queues with two readers: the new reader is informed or need not be, and the
+        old reader is not informed or need not be.
         """
         both = (self.old >= 0) & (self.new >= 0)
         both = both if counted is None else both & counted

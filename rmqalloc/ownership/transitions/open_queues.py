@@ -2,20 +2,21 @@
 
 **Worst.** `rmqalloc.ownership.transitions._worst_moment`: the maximum over all sets of informed clients.
 
-**Expected.** A client is informed at a time with probability ``p``, each independently of the
-others. A queue that waits for one client is then open with probability ``1 - p``, one that a client
-has given up with ``p``, one that passes between two with ``p (1 - p)``: a sum that is concave in
-``p``. A client that joins acts first after a delay of its own, so there is one such sum before that
-and one afterwards. The greatest value over the time from the moment before anybody is informed is
-reported. Where no timer says when clients follow, all sets of ``k`` informed clients count as
-equally likely, and the greatest value over ``k`` is reported.
+**Expected.** At a given time, each client is informed with probability ``p``, independently of the
+remaining clients. A queue that waits for one client is then open with probability ``1 - p``, a
+queue that a client has given up with ``p``, a queue that passes between two clients with
+``p (1 - p)``: a sum that is concave in ``p``. A client that joins acts first after a delay of its
+own, so there is one such sum before that delay and one afterwards. The result is the greatest value
+over the time from the moment before any client is informed. If no timer states when clients follow,
+all sets of ``k`` informed clients count as equally likely, and the result is the greatest value over
+``k``.
 
 **Seconds.** Each client is informed after a time ``T`` of its own, see `NotificationDelay`. A queue that
-passes from ``a`` to ``b`` has no owner for ``max(T_b - T_a, 0)``, one whose owner has left for
+passes from ``a`` to ``b`` has no owner for ``max(T_b - T_a, 0)``, a queue whose owner has left for
 ``T_b``. So the expected sum over queues is a sum of means. The longest of these times has no closed
-form, for they depend on each other; its 99th percentile is bounded from above by two probabilities
-that no dependence can exceed: that of any being longer, as the sum over pairs and clients, and that
-of the last client which gets a queue being informed so late.
+form, because the times depend on each other; its 99th percentile is bounded from above by two
+probabilities that no dependence can exceed: the probability that any time is longer, as the sum over
+pairs and clients, and the probability that the last client that gets a queue is informed so late.
 """
 
 from __future__ import annotations

@@ -48,7 +48,7 @@ class SecondsBound(NamedTuple):
         if row["unowned_after"]:
             said = f"{counted(row['unowned_after'], 'queue has', 'queues have')} no owner when all clients have followed"
         elif self.of_row(row) == math.inf:
-            said = "no timer says when clients follow"
+            said = "no timer states when clients follow"
         else:
             said = f"a queue has no owner for up to {self.of_row(row):,.3f} s ({self.of})"
         return f"{said}; the limit is {self.seconds:g} s"

@@ -26,18 +26,18 @@ def report(plan: Plan, findings: Sequence[Finding] = (), gates: Gates | None = N
     Parameters
     ----------
     plan : Plan
-        What to show. Tables hold the worst groups, pictures the worst of those; the whole is in the
-        saved plan.
+        The plan to show. Tables hold the worst groups, pictures the worst groups of the tables; the
+        saved plan holds all groups.
     findings : sequence of Finding
-        What an audit of the same snapshot found in the groups of the plan, to be shown above the
-        figures; `Findings` begin with the messages that nobody reads.
+        Findings of an audit of the same snapshot for the groups of the plan, shown above the
+        figures; `Findings` begin with the unread messages.
     gates : Gates, optional
-        Bounds that the plan is held to.
+        Limits for the plan.
 
     Returns
     -------
     str
-        A document of its own. Equal plans give equal documents.
+        A self-contained document. Equal plans give equal documents.
 
     Examples
     --------

@@ -37,8 +37,8 @@ Row = Mapping[str, Any]
 
 
 def plan_evidence(plan: Plan) -> pa.Table:
-    """Return what a plan says it rests on, a row for every group; if it does not, what can be seen
-    in its tables.
+    """Return the evidence of a plan, a row for every group; if the plan has none, the strategies in
+    its tables.
     """
     return plan.evidence if plan.evidence.num_rows else _of_plan(plan)
 
@@ -64,8 +64,8 @@ def _of_plan(plan: Plan) -> pa.Table:
 
 
 def evidence_line(evidence: pa.Table | None) -> str:
-    """Return the line below the title, as markup: of one group all that is known, of many how many
-    are known how.
+    """Return the line below the title, as markup: the evidence of a single group, or a summary of
+    several groups.
     """
     if evidence is None or not evidence.num_rows:
         return ""
@@ -81,8 +81,8 @@ def group_evidence(row: Row) -> str:
 
 
 def evidence_section(evidence: pa.Table | None) -> str:
-    """Return a row for all groups of which the same is known, those in doubt first; nothing if the
-    line below the title says all.
+    """Return a table with a row for all groups with equal evidence, groups in doubt first; empty
+    for fewer than two groups.
     """
     if evidence is None or evidence.num_rows < 2:
         return ""

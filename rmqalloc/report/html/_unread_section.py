@@ -1,4 +1,4 @@
-"""Messages that nobody reads: what a check found, above everything else."""
+"""Unread messages that a check found, above everything else."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ _HEADS = (
 
 
 def unread_section(findings: Sequence[Finding]) -> str:
-    """Return messages that nobody reads, the largest backlog first, or that there are none; nothing
-    if it was not looked at.
+    """Return the section of unread messages, the largest backlog first, or that there are none;
+    empty if the findings do not cover readers.
     """
     reach = findings.who_reads if isinstance(findings, Findings) else None
     if reach is None or not isinstance(findings, Findings):

@@ -12,7 +12,7 @@ of queues for CONFIG.
 ``sentences``
     The figures in words.
 ``replicas``
-    The numbers of clients that have work, for whoever scales a group.
+    The numbers of clients that all have work, for scaling a group.
 """
 
 from rmqalloc.rollouts.advice._recommend import advise

@@ -1,13 +1,13 @@
-"""How many clients of a group can have work, for whoever scales it: the most that are useful, and
-the numbers that are even.
+"""Numbers of clients for scaling a group: the largest number that is useful, and the numbers with
+even loads.
 
-Where the queues and the number of clients decide (AVG, AVG_BY_CIRCLE, MACHINE_ROOM), the strategy
-itself is asked for every number from the largest possible one downwards, until each client owns a
-queue that producers write to. Queues that are read and never written give no work. Topics are split
-one by one, so a client without a written queue of one topic may have one of another: the answer is
-not that of the largest topic. All other strategies read what a client that does not exist yet will
-bring (its id, its machine room, a slot number): for them there is a bound, and no number is
-invented.
+If the numbers of queues and clients decide the owners (AVG, AVG_BY_CIRCLE, MACHINE_ROOM), the
+strategy itself is computed for every number from the largest possible number downwards, until each
+client owns a queue that producers write to. Queues that are read and never written give no work.
+Each topic is split separately, so a client without a written queue of one topic may have a written
+queue of another topic: the result is not that of the largest topic. All other strategies read facts
+of a client that does not exist yet (its id, its machine room, a slot number): for them there is a
+bound, and no number is invented.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class ReplicaCounts(TableResult):
         and producers write to, over all topics except the retry topic: if a queue has one owner, no
         more clients can have work. ``useful_clients`` is the largest number with which every client
         owns such a queue; ``even_clients`` are the numbers up to it with which every client owns
-        one and all clients own equally many queues, including dry queues. Both are null if they
+        such a queue and all clients own equally many queues, including dry queues. Both are null if they
         cannot be known, with the ``reason``; ``written_queues`` is null if a route is not fully
         known.
     """

@@ -74,7 +74,7 @@ def chosen_sources(given: Sequence[GivenSource], form: str = AUTO) -> ChosenSour
 
 
 def not_read(source: Source) -> str:
-    """Return why a file whose form cannot be told is not read, as a sentence that names it."""
+    """Return why a file of unknown form is not read, as a sentence that names it."""
     return f"{source.name}: {outputs.not_read(source.text(), source.path)}; it is left out"
 
 

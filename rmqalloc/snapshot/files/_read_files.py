@@ -56,23 +56,23 @@ def read_snapshot_with_warnings(
 def read_snapshots(
     paths: Iterable[str | os.PathLike[str] | Source | GivenSource], form: str = AUTO
 ) -> tuple[Snapshot, tuple[str, ...]]:
-    """Return the snapshot that several outputs of tools make together, or the one of a single file
-    of any form.
+    """Return the snapshot that several outputs of tools make together, or the snapshot in a single
+    file of any form.
 
     Parameters
     ----------
     paths : iterable of str, path, Source or GivenSource
-        Files and folders; ``-`` is standard input. A folder stands for the files in it, as
-        `rmqalloc.snapshot.files.given_sources.given_sources` reads them. Of what can be read only
-        once, such as pipes, what was read of it.
+        Files and folders; ``-`` is standard input. A folder means the files in it, as
+        `rmqalloc.snapshot.files.given_sources.given_sources` reads them. For inputs that can be
+        read only once, such as pipes, give the content that was read.
     form : str
         As `read_snapshot`.
 
     Returns
     -------
     tuple of Snapshot and tuple of str
-        The snapshot, and warnings. Of several files those are left out, with a warning, whose form
-        cannot be told, and snapshots in a folder that holds outputs of tools too. The order of the
+        The snapshot, and warnings. Among several files, files of unknown form are left out with a
+        warning, and so are snapshots in a folder that also holds outputs of tools. The order of the
         files does not matter.
 
     Raises
@@ -109,7 +109,7 @@ def read_logs(paths: Iterable[str | os.PathLike[str] | Source | GivenSource]) ->
     Parameters
     ----------
     paths : iterable of str, path, Source or GivenSource
-        Logs, rotated ones too, and folders of them; files with outputs of topicRoute may be among
+        Logs, also rotated logs, and folders of logs; files with outputs of topicRoute may be among
         them.
 
     Raises
@@ -154,7 +154,7 @@ def read(
     ----------
     source : str, path, or iterable of them
         A path, ``-`` for standard input, or ``example:NAME``; several paths if all are outputs of
-        tools. A folder stands for the files in it. Text with a line break is read itself: a
+        tools. A folder means the files in it. Text with a line break is read itself: a
         snapshot in JSON, YAML or CSV, or what a tool prints.
     form : str
         ``json``, ``yaml``, ``csv``, ``parquet`` or ``outputs``; ``auto`` decides by the suffix,
@@ -163,8 +163,7 @@ def read(
     Returns
     -------
     Snapshot
-        What should be known about it, such as names that a tool probably cut, is issued as a
-        `UserWarning`.
+        Warnings about it, such as names that a tool probably cut, are issued as `UserWarning`.
 
     Raises
     ------

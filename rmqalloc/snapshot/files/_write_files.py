@@ -37,7 +37,7 @@ def write_snapshot(
     path_or_dash : str
         A file, or ``-`` for standard output.
     form : str
-        One of `WRITTEN`, or ``auto``: by the suffix, JSON if it says nothing. CSV and Parquet
+        One of `WRITTEN`, or ``auto``: by the suffix, JSON for any other suffix. CSV and Parquet
         cannot hold all: see `losses`.
     safe : bool
         In CSV, put an apostrophe before what a spreadsheet takes for a formula; it is read back as
@@ -48,9 +48,9 @@ def write_snapshot(
     OSError
         If the file cannot be written.
     SnapshotError
-        If the form is not known, the snapshot has a name that the form cannot hold, or is what
-        `read_snapshot` refuses, such as one with a topic twice or with more than it reads; nothing
-        is written then.
+        If the form is not known, the snapshot has a name that the form cannot hold, or
+        `read_snapshot` would refuse the snapshot, for example because it has a topic twice or
+        exceeds a limit; nothing is written then.
     ModuleNotFoundError
         If the form needs a package that is not installed (PyYAML, pyarrow).
     """

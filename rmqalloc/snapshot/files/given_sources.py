@@ -35,14 +35,14 @@ class _Path(NamedTuple):
 def given_sources(
     paths: Iterable[str | os.PathLike[str] | Source | GivenSource],
 ) -> tuple[GivenSource, ...]:
-    """Read the files that paths stand for.
+    """Read the files of paths and folders.
 
     Parameters
     ----------
     paths : iterable of str, path, Source or GivenSource
-        Files, folders, and ``-`` for standard input. A folder stands for its files and those of the
-        folders in it, but for hidden files and for folders that are linked. A file that is given
-        several times, also by its folder, is read once. Sources stand for themselves.
+        Files, folders, and ``-`` for standard input. A folder means its files and the files of the
+        folders in it, except hidden files and linked folders. A file that is given several times,
+        also by its folder, is read once. Sources are kept as they are.
 
     Returns
     -------
@@ -55,7 +55,7 @@ def given_sources(
         If a file or folder that is given cannot be read.
     SnapshotError
         If standard input is given twice, a folder is empty or has more than `MOST_FILES`, or all
-        files together have more bytes than are read of one.
+        files together have more bytes than the limit of one file.
     """
     given, named = [], []
     for path in paths:

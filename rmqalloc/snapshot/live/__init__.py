@@ -1,10 +1,10 @@
 """A running cluster, read and never written to: RocketMQ's wire protocol, only the requests that
 change nothing.
 
-`fetch` does it in one call, `Rereader` again and again: `take_snapshot` asks the servers
-(`rmqalloc.remoting`), the readers of answers and members make a `rmqalloc.snapshot.Snapshot` of
-what they say. What `mqadmin` printed is read by the same readers, so the door opens no network code
-until one of both is used.
+`fetch` reads once, `Rereader` repeatedly: `take_snapshot` sends requests to the servers
+(`rmqalloc.remoting`), and the readers of answers and members make a `rmqalloc.snapshot.Snapshot` of
+the answers. The same readers read output of `mqadmin`, so this package imports no network code
+until `fetch` or `Rereader` is used.
 """
 
 from typing import TYPE_CHECKING

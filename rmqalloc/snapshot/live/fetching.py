@@ -61,15 +61,16 @@ def fetch(
         Patterns such as ``order*``; with patterns of topics, only groups that subscribe to such a
         topic are read.
     lag, running_info : bool
-        Whether to ask how far every queue has been consumed, and every client which queues it owns.
+        Whether to request the consumer offsets of every queue, and from every client the queues
+        that it owns.
     acl_file : path, optional
         File with accessKey and secretKey, as RocketMQ's tools.yml; by default RMQALLOC_ACCESS_KEY
         and RMQALLOC_SECRET_KEY of the environment. Keys are never arguments.
     acl_address : str, optional
         Brokers to sign requests for, as ``HOST``, ``HOST:PORT`` or a network (``10.0.0.0/16``),
-        several parted by ``;``. Name servers, and brokers on their hosts, need not be named; with
-        TLS that verifies, no broker needs to. What would be asked of another broker with keys is in
-        ``errors``.
+        several separated by ``;``. Name servers, and brokers on their hosts, need not be named;
+        with TLS that verifies, no broker needs to. A request that would need keys for another
+        broker is in ``errors``.
     tls, tls_insecure : bool
         Use TLS; every further TLS option implies it. ``tls_insecure`` does not verify the server.
     tls_ca, tls_cert, tls_key : path, optional

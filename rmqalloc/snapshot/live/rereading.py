@@ -103,10 +103,11 @@ class Rereader:
 
     Notes
     -----
-    Client lists and offsets of every group are asked for in each reading. Clients are asked what they own, and name servers for
-    routes, as far as that fits: in groups whose clients changed at once and in the two readings after, else those asked longest
-    ago. Where a group's clients changed since one said what it owns, its queues are not known until it says so again. Servers
-    and clients that are silent are asked again after pauses that double, of 30 s and 5 min at most.
+    Each reading requests the client lists and offsets of every group. It requests owned queues from clients and routes from
+    name servers as far as time allows: for groups whose clients changed at once and in the two readings after, else the longest
+    unrequested first. If the clients of a group changed since a client's last report, the queues of that client are unknown
+    until it reports again. Servers and clients that do not answer get the next request after pauses that double, up to 30 s and
+    5 min.
     """
 
     def __init__(
@@ -154,7 +155,7 @@ class Rereader:
         came meanwhile.
 
         After the first reading that succeeded, a name server or broker that does not answer is no
-        error: what it said before is carried over. A second thread that calls this waits until the
+        error: its last answer is carried over. A second thread that calls this waits until the
         reading of the first has ended.
         """
         with self._turn:

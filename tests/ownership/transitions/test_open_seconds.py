@@ -127,7 +127,7 @@ def test_a_violation_names_the_reason():
     assert bound.violation(row) == f"a queue has no owner for up to 1,234.500 s (worst); {allowed}"
     assert (
         bound.violation(row | {"unowned_seconds_worst": None})
-        == f"no timer says when clients follow; {allowed}"
+        == f"no timer states when clients follow; {allowed}"
     )
     for n, said in ((1, "1 queue has"), (2, "2 queues have")):
         assert bound.violation(row | {"unowned_after": n}).startswith(

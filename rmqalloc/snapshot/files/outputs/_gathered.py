@@ -629,7 +629,7 @@ def _why_clients(outputs: GroupOutputs, progress: Consumed | None) -> str:
     if progress and progress.owners:
         return "only addresses of clients that own a queue are known, and two clients on one host look like one"
     if row and row.n_connections:
-        return f"{row.command} says that it has {row.n_connections:,}, not which"
+        return f"{row.command} gives only their number, {row.n_connections:,}"
     if row:
         return f"{row.command} lists it as {row.offline}: it owns none, or did not answer"
     return "neither its consumerConnection nor its consumerStatus is given"

@@ -486,14 +486,14 @@ class ClientFile(NamedTuple):
 
 
 def nothing(section: Section) -> str:
-    """Return what stands below a command whose output is not there."""
+    """Return the text below a command whose output is missing."""
     below = next((line.strip() for line in section.lines[1:] if line.strip()), None)
     shown = "nothing" if below is None else repr(printable(shortened(below, 120)))
     tool = "RocketMQ Console to" if section.asked.is_of_console else "mqadmin"
     of_tool = (
         f"{'answer' if section.asked.is_of_console else 'output'} of {tool} {section.asked.command}"
     )
-    return f"no {of_tool} is read here; below the command stands {shown}"
+    return f"no {of_tool} is read here; below the command is {shown}"
 
 
 def running_info(section: Section) -> ClientFile:

@@ -156,7 +156,7 @@ class Whole:
 
 @dataclass(frozen=True)
 class Number:
-    """A finite number; not below ``least``, if there is one."""
+    """A finite number; not below ``least`` if that is given."""
 
     least: float | None = None
 

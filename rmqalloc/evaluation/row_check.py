@@ -145,8 +145,7 @@ def read_batch(
     columns: StrategyColumns = OF_TABLES,
     shares_lists: bool = True,
 ) -> Read:
-    """Read the units of a batch: the one check of rows, whatever brings them and whatever is made
-    of them.
+    """Read the units of a batch: the one check of rows, for all sources and uses.
 
     Without ``shares_lists`` equal short lists may be kept several times, for those who count only.
     """

@@ -108,7 +108,7 @@ class ArrowTree:
         return list(map(_tree_entry, self.system.get_file_info(pafs.FileSelector(directory))))
 
     def open(self, path: str) -> pq.ParquetFile:
-        """Open a Parquet file; what is far away is asked for in few large pieces."""
+        """Open a Parquet file; remote files are read in few large pieces."""
         return pq.ParquetFile(
             path,
             filesystem=self.system,
@@ -562,7 +562,7 @@ def opened(where: str | os.PathLike[str]) -> tuple[pafs.FileSystem, str]:
 
 
 def local_path(where: str) -> str | None:
-    """Return a path, or one that a ``file:`` URI encodes, as an absolute path; None for other URIs.
+    """Return a path, or the path of a ``file:`` URI, as an absolute path; None for other URIs.
 
     Examples
     --------
@@ -623,7 +623,7 @@ def _refuse_iceberg(tree: Tree, root: str, top: Sequence[TreeEntry], shown: str)
 
 @contextmanager
 def names_file(shown: str, done: str = "read") -> Iterator[None]:
-    """Turn errors of pyarrow and of the system into one that names the file."""
+    """Turn errors of pyarrow and of the system into an error that names the file."""
     try:
         yield
     except (OSError, pa.ArrowException, UnicodeDecodeError) as error:

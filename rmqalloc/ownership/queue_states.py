@@ -141,7 +141,7 @@ class OwnerStates:
 
     @lazy_property
     def doubt(self) -> str | None:
-        """Why clients may use another strategy than the computed one."""
+        """Why clients may not use the computed strategy."""
         return open_doubt(self.views.group)
 
     @lazy_property

@@ -136,7 +136,7 @@ def inner_class_of(name: str) -> type[Strategy]:
 
 
 def reads_rooms(name: str) -> bool:
-    """Return whether a strategy or one inside it reads machine rooms.
+    """Return whether a strategy or an inner strategy reads machine rooms.
 
     Examples
     --------
@@ -176,8 +176,8 @@ def full_name(name: str, params: dict[str, Any]) -> tuple[str, dict[str, Any]]:
 
 
 def is_same(reported: str, name: str) -> bool:
-    """Return whether a client that reports a strategy may use another one: the strategy inside is
-    not always reported.
+    """Return whether a client that reports a strategy may use the named strategy: the inner strategy
+    is not always reported.
 
     Examples
     --------

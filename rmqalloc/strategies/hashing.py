@@ -88,9 +88,7 @@ class Pieces:
 
     @lazy_property
     def queues_in_line(self) -> bool:
-        """Whether the pieces read the queue lists from one end to the other, each queue once; some
-        may be passed over.
-        """
+        """Whether the pieces read the queue lists in order, each queue at most once."""
         return bool((self.queue_starts[1:] >= self.queue_starts[:-1] + self.n_queues[:-1]).all())
 
 

@@ -107,7 +107,9 @@ def test_names_and_headers_of_the_wire(monkeypatch):
             patch.setattr(frame, name, bound)
             assert frame.decode(whole).opaque == 1
             patch.setattr(frame, name, bound - 1)
-            with pytest.raises(frame.FrameError, match=f"({bound - 1} (are read|values)|limit is {bound - 1})"):
+            with pytest.raises(
+                frame.FrameError, match=f"({bound - 1} (are read|values)|limit is {bound - 1})"
+            ):
                 frame.decode(whole)
 
 

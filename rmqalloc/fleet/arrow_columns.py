@@ -239,21 +239,28 @@ def check_type(name: str, kind: pa.DataType, is_right: bool, words: str) -> None
     Traceback (most recent call last):
         ...
     rmqalloc.errors.ArgumentTypeError: column brokers.read_queue_nums must hold integers, got double: cast it, as in \
-cast(brokers as array<struct<broker_name:string,read_queue_nums:int>>)
+cast(brokers as array<struct<broker_name:string,read_queue_nums:int>>) in Spark, Array.cast in pyarrow, or astype('Int64') \
+of the numbers in pandas
     """
     if not is_right:
         column = name.partition(".")[0]
         if name in ("consumer_group", "topic") and "binary" not in str(kind):
             raise ArgumentTypeError(
                 f"column {name} must hold {words}, got {kind}. If the source has text, or directories such as {name}=001, "
-                "read it again as text, for a cast makes 1 of 001: set "
-                "spark.sql.sources.partitionColumnTypeInference.enabled=false for names of directories, give a schema in "
-                f"which {name} is a string for files. If the source has no text, cast({name} as string) is right"
+                "read it again as text, because a cast makes 1 of 001. For names of directories, set "
+                "spark.sql.sources.partitionColumnTypeInference.enabled=false in Spark, or give pyarrow or pandas "
+                f"partitioning=pyarrow.dataset.partitioning(pyarrow.schema([({name!r}, pyarrow.string())]), flavor='hive'). "
+                f"For files, give a schema in which {name} is a string. If the source has no text, cast({name} as string) "
+                "is right"
             )
         number = "string" if words == "strings" else "bigint"
         kind_of_spark = number if words.startswith("numbers") else SPARK_LISTS.get(column, number)
+        elsewhere = " in Spark, Array.cast in pyarrow"
+        if pa.types.is_floating(kind):  # what pandas makes of whole numbers with a gap
+            elsewhere += ", or astype('Int64') of the numbers in pandas"
         raise ArgumentTypeError(
             f"column {name} must hold {words}, got {kind}: cast it, as in cast({column} as {kind_of_spark})"
+            f"{elsewhere}"
         )
 
 

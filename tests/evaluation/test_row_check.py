@@ -353,7 +353,9 @@ CLIENTS_CAST = "cast it, as in cast(client_ids as array<string>)"
             1,
             pa.int32(),
             "column topic must hold strings, got int32. If the source has text, or directories such as topic=001, read it "
-            "again as text, for a cast makes 1 of 001: set spark.sql.sources.partitionColumnTypeInference.enabled=false",
+            "again as text, because a cast makes 1 of 001. For names of directories, set "
+            "spark.sql.sources.partitionColumnTypeInference.enabled=false in Spark, or give pyarrow or pandas "
+            "partitioning=pyarrow.dataset.partitioning(pyarrow.schema([('topic', pyarrow.string())]), flavor='hive'). ",
             id="topic of numbers",
         ),
         pytest.param(
@@ -374,14 +376,15 @@ CLIENTS_CAST = "cast it, as in cast(client_ids as array<string>)"
             "brokers",
             [("b", 2.0)],
             pa.float64(),
-            f"must hold integers, got double: {BROKERS_CAST}",
+            f"must hold integers, got double: {BROKERS_CAST} in Spark, Array.cast in pyarrow, or "
+            "astype('Int64') of the numbers in pandas",
             id="brokers of doubles",
         ),
         pytest.param(
             "brokers",
             [("b", "2")],
             pa.string(),
-            f"must hold integers, got string: {BROKERS_CAST}",
+            f"must hold integers, got string: {BROKERS_CAST} in Spark, Array.cast in pyarrow",
             id="brokers of texts",
         ),
         pytest.param(

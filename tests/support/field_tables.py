@@ -1,12 +1,15 @@
 """The tables of docs/reference/snapshots.md: the fields of snapshots and of scripts of a simulation,
-made from their JSON Schemas, and the forms of mqadmin's outputs.
+made from their JSON Schemas, the changes of scenarios, and the forms of mqadmin's outputs.
 
 ``python tests/support/field_tables.py`` writes them there.
 """
 
+import inspect
+
 from checkout import ROOT
 from command_reference import between, plain, table
 
+from rmqalloc.scenarios.scenario import CHANGES
 from rmqalloc.simulation import script_schema
 from rmqalloc.snapshot.files import snapshot_schema
 from rmqalloc.snapshot.files.outputs._formats import FORMATS
@@ -46,6 +49,25 @@ def script_tables():
     ]
     made = table(["event", "fields; **needed**", "what happens"], rows)
     return "\n\n".join([*tables_of(schema, "Script"), "**Events**", made])
+
+
+def changes_table():
+    """Return a row for each kind of change in a scenario."""
+    rows = [
+        [f"`{name}`", fields_of(change), plain(inspect.getdoc(change).partition("\n\n")[0])]
+        for name, change in CHANGES.items()
+    ]
+    return table(["change", "fields; **needed**", "effect"], rows).replace("``", "`")
+
+
+def fields_of(change):
+    """Return the fields of a change; exactly one of some may be needed."""
+    schema = change.schema()
+    choice = [name for part in schema.get("oneOf", ()) for name in part["required"]]
+    rest = {name: field for name, field in schema["properties"].items() if name not in choice}
+    options = options_of(schema | {"properties": rest})
+    alone = f"**exactly one of** {', '.join(f'`{name}`' for name in choice)}" if choice else ""
+    return "; ".join(filter(None, [alone, options]))
 
 
 def forms_table():
@@ -123,6 +145,7 @@ def with_tables(page):
     """Return a page with the tables between its marks."""
     page = between(page, "fields", snapshot_tables())
     page = between(page, "script", script_tables())
+    page = between(page, "changes", changes_table())
     return between(page, "forms", forms_table())
 
 

@@ -26,6 +26,7 @@ PICTURES = ROOT / "docs" / "images"
 SECONDS = 1200
 ABOUT = """
 This page is a notebook, `examples/notebooks/{name}`, with its output; the tests run it.
+To open it, install JupyterLab (`pip install jupyterlab`; no extra brings it) and run `jupyter lab examples/notebooks`.
 """
 
 

@@ -47,7 +47,11 @@ def test_the_table_of_settings_is_that_of_the_consumer():
 def test_the_table_of_metrics_is_that_of_the_collector():
     from rmqalloc.client.prometheus import MemberCollector
 
-    rows = PAGE.partition("| metric | type | labels | meaning |")[2].partition("\n\n")[0].splitlines()[2:]
+    rows = (
+        PAGE.partition("| metric | type | labels | meaning |")[2]
+        .partition("\n\n")[0]
+        .splitlines()[2:]
+    )
     shown = {}
     for row in rows:
         _, names, kind, labels, *_ = (part.strip() for part in row.split("|"))

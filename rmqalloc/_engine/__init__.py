@@ -35,3 +35,20 @@ faster, ``pyx/vector/`` has the same loop in C for further levels, with equal re
 imported module chooses the widest level of the machine, or the level that ``RMQALLOC_ISA`` names;
 the plain loop runs if a level has no loop of its own, or if the compiler has no vectors.
 """
+
+from importlib.machinery import PathFinder
+from os.path import dirname
+
+from rmqalloc.errors import Error
+
+
+class NotCompiledError(Error, ImportError):
+    """Python found the source tree, whose kernels are not compiled, and not an installed package."""
+
+
+if PathFinder.find_spec(f"{__name__}.names", __path__) is None:
+    raise NotCompiledError(
+        f"the source tree of rmqalloc in {dirname(dirname(__path__[0]))} is not compiled: run the "
+        "program from another folder, or compile the tree with `make dev`",
+        name=__name__,
+    )

@@ -11,21 +11,25 @@ server, and several groups in one client. A step of a client is one moment for t
 gets the answers of the beginning of that step, and the times of these answers are added up.
 """
 
-from rmqalloc.simulation._cluster import Cluster
-from rmqalloc.simulation._events import EVENTS, Event, read_event
-from rmqalloc.simulation._member import SimulatedGroup
-from rmqalloc.simulation._messages import Flow, MessageCounts
-from rmqalloc.simulation._result import EventResult, GroupResult, Ownership, Quantiles, Result
-from rmqalloc.simulation._result_text import result_lines as _result_lines  # noqa: F401 - so that every result can draw itself
-from rmqalloc.simulation._run import simulate
-from rmqalloc.simulation._script import Script, read_script, script_schema
-from rmqalloc.simulation._snapshot_script import (
-    GroupRate,
-    UnsimulatedError,
-    cluster_of_snapshot,
-    script_of_snapshot,
-)
+from typing import TYPE_CHECKING
+
+from rmqalloc.lazy import imported_on_use
 from rmqalloc.simulation._virtual_clock import VirtualClock
+
+if TYPE_CHECKING:
+    from rmqalloc.simulation._cluster import Cluster
+    from rmqalloc.simulation._events import EVENTS, Event, read_event
+    from rmqalloc.simulation._member import SimulatedGroup
+    from rmqalloc.simulation._messages import Flow, MessageCounts
+    from rmqalloc.simulation._result import EventResult, GroupResult, Ownership, Quantiles, Result
+    from rmqalloc.simulation._run import simulate
+    from rmqalloc.simulation._script import Script, read_script, script_schema
+    from rmqalloc.simulation._snapshot_script import (
+        GroupRate,
+        UnsimulatedError,
+        cluster_of_snapshot,
+        script_of_snapshot,
+    )
 
 __all__ = [
     "EVENTS",
@@ -50,3 +54,23 @@ __all__ = [
     "script_schema",
     "simulate",
 ]
+
+# A client that runs on the virtual clock needs no pyarrow.
+__getattr__ = imported_on_use(
+    __name__,
+    {
+        "_cluster": ("Cluster",),
+        "_events": ("EVENTS", "Event", "read_event"),
+        "_member": ("SimulatedGroup",),
+        "_messages": ("Flow", "MessageCounts"),
+        "_result": ("EventResult", "GroupResult", "Ownership", "Quantiles", "Result"),
+        "_run": ("simulate",),
+        "_script": ("Script", "read_script", "script_schema"),
+        "_snapshot_script": (
+            "GroupRate",
+            "UnsimulatedError",
+            "cluster_of_snapshot",
+            "script_of_snapshot",
+        ),
+    },
+)

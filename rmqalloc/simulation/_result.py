@@ -202,6 +202,7 @@ class Result(TableResult):
         Facts that are not known or not simulated.
     """
 
+    _drawn_by: ClassVar = "rmqalloc.simulation._result_text"
     TABLES: ClassVar = ("events", "groups", "intervals")
     SHOWN: ClassVar = (
         *("seed", "number", "at", "event", "settled_after", "moved", "unowned", "double_owned"),

@@ -3,9 +3,12 @@ other.
 """
 
 import inspect
+import os
+import shutil
 import subprocess
 import sys
 from importlib import import_module
+from pathlib import Path
 
 import pytest
 from interpreter import run_python
@@ -41,6 +44,29 @@ def test_importing_rmqalloc_loads_no_room_and_its_engine_no_other():
     script = "import sys; from rmqalloc import Fleet, strategy; print(*sys.modules)"
     of_results = {name for name in run_python(script) if name.startswith("rmqalloc.results.")}
     assert of_results == {"rmqalloc.results.tabular"}
+
+
+def test_a_client_in_virtual_time_loads_no_pyarrow():
+    imported = "from rmqalloc import broker, client, rebalance; from rmqalloc.simulation import VirtualClock"
+    assert run_python(f"import sys; {imported}; print('pyarrow' in sys.modules)") == ["False"]
+
+
+def test_a_source_tree_that_is_not_compiled_says_so(tmp_path):
+    """A program beside the sources finds them before the package that is installed."""
+    package = Path(rmqalloc.__file__).parent
+    kernels = shutil.ignore_patterns("*.so", "*.pyd", "__pycache__")
+    shutil.copytree(package, tmp_path / "rmqalloc", ignore=kernels)
+    program = tmp_path / "program.py"
+    program.write_text("import rmqalloc; import rmqalloc.client")
+    environment = {name: value for name, value in os.environ.items() if "PYTHON" not in name}
+    done = subprocess.run(
+        [sys.executable, program], env=environment, capture_output=True, text=True, timeout=60
+    )
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-1] == (
+        f"rmqalloc._engine.NotCompiledError: the source tree of rmqalloc in {tmp_path} is not compiled: "
+        "run the program from another folder, or compile the tree with `make dev`"
+    )
 
 
 def test_a_command_chooses_its_threads_before_numpy_is_loaded():

@@ -33,8 +33,8 @@ PROOFS := bruteforce differential chaos clusters fuzz spark platforms mutation
 help:
 	@echo "make plan          assign a made-up fleet of UNITS=$(UNITS) units with STRATEGY=$(STRATEGY) on PySpark"
 	@echo "make dev           $(DEV_VENV): the checkout itself, compiled in place; again after an edit of pyx/"
-	@echo "make check         style and tests of one room, in place: ROOM=plans"
-	@echo "make test-changed  tests of the rooms that differ from main, in place"
+	@echo "make check         style and tests of one package, in place: ROOM=plans"
+	@echo "make test-changed  tests of the packages that differ from main, files that are not committed included, in place"
 	@echo "make test          build, install and test the wheel, with few examples of each property"
 	@echo "make test-all      all tests: releases of Spark, clusters of RocketMQ, kernels compiled in other ways, all pages"
 	@echo "make test-touched  what CI runs after make test: thorough tests, all examples, and of the areas what a change touches"
@@ -42,7 +42,7 @@ help:
 	@echo "make test-debug    golden answers and fleets with bounds checks in every kernel"
 	@echo "make test-isa      golden answers with every other instruction set this machine has"
 	@echo "make wheel         the wheel and one by clang, checked in clean virtual environments"
-	@echo "make lint          ruff, mypy and the rules of the house"
+	@echo "make lint          ruff, mypy and rules of the source"
 	@echo "make site          the guide, in build/site; warnings are errors"
 	@echo "make tables        tables of the guide's reference, from the code"
 	@echo "make search        60 questions of readers, asked of the guide's search"
@@ -83,7 +83,7 @@ $(DEV_VENV)/packages: pyproject.toml | python
 	@$(ENVIRONMENT) packages $(DEV_VENV) dev
 	@touch $@
 
-# A room's name is that of its folder of tests: plans, cli, engine, spark.
+# ROOM is the name of a package's folder of tests: plans, cli, engine.
 check: dev
 	@$(DEV)/ruff check -q $(wildcard rmqalloc/$(ROOM)) tests/$(ROOM)
 	@$(DEV)/ruff format -q --check $(wildcard rmqalloc/$(ROOM)) tests/$(ROOM)
@@ -95,10 +95,17 @@ style: dev
 TABLES := command_reference field_tables metric_table option_tables row_tables strategy_table
 tables: dev
 	@for name in $(TABLES); do $(DEV)/python tests/support/$$name.py || exit 1; done
-# Tests of the rooms that differ from main.
-CHANGED = $(shell git diff --name-only origin/main... -- rmqalloc tests | sed -nE 's#^(rmqalloc|tests)/([a-z_]+)/.*#tests/\2#p' | sort -u)
+# Tests of the packages that differ from main: in commits, in files that are not committed, and in new files. A folder may have no
+# test in the quick part: pytest then ends with 5.
+BASE     = $(shell git merge-base origin/main HEAD 2>/dev/null || echo HEAD)
+NAMED    = rmqalloc pyx tests
+CHANGED  = $(shell { git diff --name-only $(BASE) -- $(NAMED); git ls-files --others --exclude-standard -- $(NAMED); } \
+             | sed -nE 's,^(rmqalloc/_engine|pyx)/.*,tests/engine,p; s,^(rmqalloc|tests)/([a-z]+)/.*,tests/\2,p' | sort -u)
+test-changed: FOLDERS := $(filter-out tests/support tests/data,$(wildcard $(CHANGED)))
 test-changed: dev
-	@$(DEV)/pytest -q --part quick $(SCOPED) $(filter-out tests/support tests/data,$(wildcard $(CHANGED))) tests/house/test_layers.py
+	@test -n "$(FOLDERS)" || echo "no package differs from origin/main: nothing to test"
+	@test -z "$(FOLDERS)" || $(DEV)/pytest -q --part quick $(SCOPED) $(FOLDERS) || test $$? -eq 5
+	@test -z "$(FOLDERS)" || $(DEV)/pytest -q $(BESIDE) tests/house/test_layers.py
 
 FLEET := $(OUTPUT)/fleet-$(UNITS)-$(SEED)
 # An environment of its own, with what running needs: the developers' tools are two gigabytes more. Java, Python and the compiler

@@ -351,7 +351,8 @@ class Result(TableResult):
 
 def _table(rows: Sequence[EventResult] | Sequence[GroupResult], kind: type) -> Any:
     """Return figures as a table, a row each."""
-    import pyarrow as pa
+    with installation_hint():
+        import pyarrow as pa
 
     hints = get_type_hints(kind).items()
     kinds = (f"{name}: {'string' if hint is str else 'int64'}" for name, hint in hints)

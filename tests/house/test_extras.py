@@ -287,7 +287,6 @@ import rmqalloc
 from rmqalloc import Fleet
 from rmqalloc.snapshot.files import write_snapshot
 
-script = json.load(open("script.json"))
 cluster = rmqalloc.read("s.json")
 for call in calls:
     try:
@@ -304,8 +303,8 @@ for call in calls:
         "rmqalloc.plan(cluster, [])",
         "rmqalloc.check(cluster)",
         "rmqalloc.verify('plan.json')",
-        "rmqalloc.simulate(script).to_dict()",
-        "rmqalloc.simulate(script).main_table()",
+        "rmqalloc.simulate(Path('script.json')).to_dict()",
+        "rmqalloc.simulate(Path('script.json')).main_table()",
         "Fleet.from_groups([('g', 't', [('b', 0)], ['c'])]).to_arrow([0])",
         "Fleet.from_arrow(None)",
         "write_snapshot(cluster, 'made.parquet')",

@@ -30,6 +30,6 @@ def printed(program, name_server, folder):
 def test_the_programs_of_the_page_send_and_consume(tmp_path):
     with LiveCluster(autoCreateTopicEnable="true") as live:
         assert printed("send.py", live.name_server, tmp_path) == []
-        *consumed, owned = printed("consume.py", live.name_server, tmp_path)
+        owned, *consumed = printed("consume.py", live.name_server, tmp_path)
         assert sorted(consumed) == sorted(f"{n % 4} {f'order {n}'.encode()}" for n in range(8))
         assert owned == "owns [0, 1, 2, 3]"

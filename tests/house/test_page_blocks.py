@@ -1,14 +1,16 @@
 """Every block of every page runs, and prints what the page shows; options that help shows exist."""
 
+import os
 import re
 import shlex
+import subprocess
 
 import click
 import pytest
 from checkout import ROOT
 from cli_commands import COMMANDS
 from page_blocks import PAGES, blocks_of, commands_of, needs_spark, run_page
-from page_environments import extras_of
+from page_environments import extras_of, python_of
 
 from rmqalloc.cli._app import app
 from rmqalloc.cli._verbs import VERBS
@@ -35,6 +37,18 @@ def test_a_page_with_blocks_names_its_extras(page):
     text = page.read_text(encoding="utf-8")
     runs = [block for block in blocks_of(text) if block.needs != "a package index"]
     assert not runs or extras_of(text) is not None
+
+
+@pytest.mark.skipif(
+    not os.environ.get("RMQALLOC_WHEEL_OF"), reason="a checkout in place has no wheel to install"
+)
+def test_an_environment_holds_what_its_extras_bring_and_no_more():
+    python = python_of(["yaml"])
+    tries = "import rmqalloc, yaml; print(rmqalloc.__version__)"
+    assert subprocess.run([python, "-c", tries], check=True, capture_output=True).stdout
+    done = subprocess.run([python, "-m", "rmqalloc", "doctor"], capture_output=True, text=True)
+    assert done.returncode == 1
+    assert done.stderr.startswith("rmqalloc: click is not installed: install rmqalloc with the")
 
 
 def test_the_blocks_of_a_page_are_all_found():

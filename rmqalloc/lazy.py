@@ -75,8 +75,12 @@ def imported_on_use(door: str, names: Mapping[str, Iterable[str]]) -> Callable[[
     def look_up(name: str) -> Any:
         if name not in homes:
             raise AttributeError(f"module {door!r} has no attribute {name!r}")
-        with installation_hint():
-            return getattr(import_module(homes[name]), name)
+        try:
+            module = import_module(homes[name])
+        except ImportError as error:
+            with installation_hint():
+                raise error
+        return getattr(module, name)
 
     return look_up
 

@@ -11,9 +11,9 @@ server, and several groups in one client. A step of a client is one moment for t
 gets the answers of the beginning of that step, and the times of these answers are added up.
 """
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from rmqalloc.lazy import imported_on_use
+from rmqalloc.lazy import import_ahead, imported_on_use
 from rmqalloc.simulation._virtual_clock import VirtualClock
 
 if TYPE_CHECKING:
@@ -55,22 +55,26 @@ __all__ = [
     "simulate",
 ]
 
-# A client that runs on the virtual clock needs no pyarrow.
-__getattr__ = imported_on_use(
-    __name__,
-    {
-        "_cluster": ("Cluster",),
-        "_events": ("EVENTS", "Event", "read_event"),
-        "_member": ("SimulatedGroup",),
-        "_messages": ("Flow", "MessageCounts"),
-        "_result": ("EventResult", "GroupResult", "Ownership", "Quantiles", "Result"),
-        "_run": ("simulate",),
-        "_script": ("Script", "read_script", "script_schema"),
-        "_snapshot_script": (
-            "GroupRate",
-            "UnsimulatedError",
-            "cluster_of_snapshot",
-            "script_of_snapshot",
-        ),
-    },
-)
+_NAMES = {
+    "_cluster": ("Cluster",),
+    "_events": ("EVENTS", "Event", "read_event"),
+    "_member": ("SimulatedGroup",),
+    "_messages": ("Flow", "MessageCounts"),
+    "_result": ("EventResult", "GroupResult", "Ownership", "Quantiles", "Result"),
+    "_run": ("simulate",),
+    "_script": ("Script", "read_script", "script_schema"),
+    "_snapshot_script": (
+        "GroupRate",
+        "UnsimulatedError",
+        "cluster_of_snapshot",
+        "script_of_snapshot",
+    ),
+}
+_look_up = imported_on_use(__name__, _NAMES)
+
+
+def __getattr__(name: str) -> Any:
+    """Import all modules with the first name; a client on the virtual clock needs no pyarrow."""
+    found = _look_up(name)
+    import_ahead(*(f"{__name__}.{module}" for module in (*_NAMES, "_result_text")))
+    return found

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from rmqalloc.dataclass import dataclass
 from rmqalloc.errors import ArgumentError, installation_hint
+from rmqalloc.fleet.columns import distinct
 from rmqalloc.lazy import lazy_property
 from rmqalloc.model import MessageQueue
 from rmqalloc.results import TableResult
@@ -267,7 +268,7 @@ class Result(TableResult):
         windows = {what: spans.within(self.since, until) for what, spans in drawn.items()}
         ends = [np.array([self.since, until])]
         ends += [times for spans in windows.values() for times in (spans.start, spans.end)]
-        places = np.unique(np.concatenate(ends))
+        places = distinct(np.concatenate(ends))
         counts = {what: spans.open_at(places).tolist() for what, spans in windows.items()}
         return pictures.timeline(
             ((places - self.since) / 1000).tolist(),

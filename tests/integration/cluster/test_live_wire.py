@@ -88,7 +88,7 @@ def test_a_snapshot_has_routes_owners_offsets_and_versions(cluster, tmp_path):
     def ends():
         done = rmqalloc("snapshot", "-g", GROUP, "--out", out, NAMESRV_ADDR=cluster.name_server)
         assert done.returncode == 0, done.stderr
-        assert "1 groups with 2 clients" in done.stderr and done.stdout == ""
+        assert "1 group with 2 clients" in done.stderr and done.stdout == ""
         lags = from_document(json.loads(out.read_text())).groups[0].lags
         return {lag.queue: lag.broker_offset for lag in lags if lag.queue.topic == TOPIC}
 

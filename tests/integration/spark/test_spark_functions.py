@@ -395,7 +395,7 @@ def test_sql_functions_answer_beyond_their_examples(spark, expression, answer):
         ),
         pytest.param(
             "rmq_allocate_by_count('AVG', 4, 3)",
-            "alone, got '3'; use allocate; the arguments are .n_queues, n_clients ",
+            "got '3'; use allocate; the arguments are .n_queues, n_clients ",
             id="rmq_allocate_by_count('AVG', 4, 3)",
         ),
         pytest.param(

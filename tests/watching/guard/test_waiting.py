@@ -84,7 +84,7 @@ def test_the_time_to_wait_is_kept():
     assert (answer.verdict, cluster.now) == ("no", 105)
     assert answer.reason.startswith("the previous change of g has not settled: ")
     late = Cluster(*[moving(*IDS)] * 5, settled(*IDS)).watch().before_stop(5)
-    assert (late.verdict, "two readings" in late.reason) == ("no", True)
+    assert (late.verdict, "two consecutive readings" in late.reason) == ("no", True)
 
 
 @pytest.mark.thorough

@@ -10,6 +10,8 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import fields
+from operator import attrgetter
 from typing import Any
 
 from rmqalloc.documents.read_budget import made_of_json
@@ -102,11 +104,13 @@ def client_texts(group: Group) -> dict[str, str]:
 
 
 _TEXTS: BoundedCache[str, str] = BoundedCache()
+_FIELDS_OF = attrgetter(*(field.name for field in fields(Client)))
+"""All fields of a client; its ``repr`` has only some."""
 
 
 def _clients_text(clients: list[Client]) -> str:
     """Return the document of clients of one id; most clients have the same, and making it is slow."""
-    key = repr(clients)
+    key = repr([_FIELDS_OF(client) for client in clients])
     found = _TEXTS.get(key)
     if found is None:
         group = Group("", clients=tuple(clients))

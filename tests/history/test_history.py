@@ -9,7 +9,7 @@ import sqlite3
 import subprocess
 import sys
 import time
-from dataclasses import replace
+from dataclasses import fields, replace
 
 import pytest
 from tied import popen
@@ -19,10 +19,11 @@ import rmqalloc
 from rmqalloc.audit import Finding
 from rmqalloc.errors import ArgumentError
 from rmqalloc.history import History, HistoryError, MomentUnknownError, Recorder
+from rmqalloc.history._documents import client_texts
 from rmqalloc.model import MessageQueue
 from rmqalloc.snapshot import SourceError, TopicBroker
 from rmqalloc.snapshot.matching import NoMatchError
-from rmqalloc.snapshot.snapshot import Broker
+from rmqalloc.snapshot.snapshot import Broker, Client, Filter, Group, with_fields
 from rmqalloc.watching import Change
 
 START, EVERY = 1_795_000_000.0, 30.0
@@ -428,3 +429,20 @@ def test_brokers_and_queues_that_are_gone_are_events(path):
     parts.append((None, "broker-b", None))
     assert there == [(event, *part) for event in ("gone", "appeared") for part in parts]
     assert not told(path, groups=["billing"]), "nothing of the group changed"
+
+
+@pytest.mark.parametrize("field", [field.name for field in fields(Client)])
+def test_clients_that_differ_in_a_field_have_documents_of_their_own(field):
+    values = {
+        "virtual_nodes": 40,
+        "subscriptions": (),
+        "owned": (),
+        "sees_read_queue_nums": {"T": {"b": 1}},
+        "filters": {"T": Filter("paid")},
+        "start_timestamp": 7,
+    }
+    plain = Client("c")
+    other = with_fields(plain, **{field: values.get(field, "other")})
+    texts = [client_texts(Group("g", clients=(client,))) for client in (plain, other)]
+    kept = field != "start_timestamp"  # it changes with each start, and decides nothing
+    assert (texts[0] != texts[1]) == kept

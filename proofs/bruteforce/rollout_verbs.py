@@ -202,7 +202,9 @@ def queues_all(case, tally):
         return
     tally.same("queues refused as a whole", "", resize.wrong, False)
     for kind, expected in zip(
-        ("unconsumed messages", "not known"), resize.refused(document, case["assume_drained"]), strict=True
+        ("unconsumed messages", "not known"),
+        resize.refused(document, case["assume_drained"]),
+        strict=True,
     ):
         lines = [line for line in made.refusals if f" {kind} in " in line]
         got = {

@@ -151,8 +151,12 @@ AREAS = {
         {"tests/integration/spark/test_notebook.py": 52},
     ),
     "rocketmq": Area(
-        (*_LIVE, "rmqalloc/evidence/views/", "rmqalloc/evidence/", "tests/support/live_java/"),
+        (
+            *(*_LIVE, "rmqalloc/evidence/views/", "rmqalloc/evidence/", "tests/support/live_java/"),
+            "docs/authors/index.md",
+        ),
         {
+            "tests/integration/cluster/test_first_message.py": 30,
             _OWNERS: 60,
             "tests/integration/cluster/test_live_restarts.py": 86,
             "tests/integration/cluster/test_live_languages.py": 30,

@@ -1,6 +1,7 @@
 """Pages lead somewhere, are in the guide's navigation, and those that are generated are current."""
 
 import builtins
+import importlib
 import re
 import textwrap
 
@@ -59,32 +60,24 @@ def test_the_table_of_rules_is_that_of_the_audit():
     assert page == command_reference.rules_page()
 
 
-def test_the_table_of_strategies_is_that_of_the_registry():
-    import strategy_table
-
-    page = strategy_table.PAGE.read_text(encoding="utf-8")
-    assert page == strategy_table.with_table(page)
-
-
-def test_the_tables_of_fields_and_forms_are_current():
-    import field_tables
-
-    page = field_tables.PAGE.read_text(encoding="utf-8")
-    assert page == field_tables.with_tables(page)
-
-
-def test_the_table_of_metrics_is_current():
-    import metric_table
-
-    page = metric_table.PAGE.read_text(encoding="utf-8")
-    assert page == metric_table.with_table(page)
+@pytest.mark.parametrize(
+    ("module", "write"),
+    [
+        ("strategy_table", "with_table"),
+        ("field_tables", "with_tables"),
+        ("metric_table", "with_table"),
+        ("row_tables", "with_table"),
+    ],
+)
+def test_the_tables_of_a_page_are_current(module, write):
+    made = importlib.import_module(module)
+    page = made.PAGE.read_text(encoding="utf-8")
+    assert page == getattr(made, write)(page)
 
 
-def test_the_table_of_codes_is_that_of_bad_rows():
+def test_each_code_of_bad_rows_has_a_meaning_and_a_message():
     import row_tables
 
-    page = row_tables.PAGE.read_text(encoding="utf-8")
-    assert page == row_tables.with_table(page)
     assert set(row_tables.meanings()) == set(ErrCode)
     assert set(row_tables.messages()) == set(ErrCode) - {ErrCode.GOOD}
 

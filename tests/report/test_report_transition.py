@@ -89,7 +89,9 @@ def test_lines_are_at_the_number_to_expect(found):
     heights = [54 + PANEL - float(y) for _, y in LINE.findall(drawn)]
     wanted = [PANEL * one.expected / most for one in found if one.expected]
     np.testing.assert_allclose(heights, wanted, atol=0.006)
-    assert ("lines: the expected number" in drawn) == any(one.expected is not None for one in found)
+    assert ("lines: the expected number" in drawn) == any(
+        bound.expected is not None for bound in found
+    )
 
 
 def test_an_upper_bound_is_told_from_what_is_attained():

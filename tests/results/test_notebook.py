@@ -414,7 +414,7 @@ def test_markup_needs_numpy_alone():
     script = (
         "import sys; sys.modules['pyarrow'] = None; import rmqalloc\n"
         "found = rmqalloc.read('example:live'), rmqalloc.Fleet.from_groups([('g', 'T', [('b', 0)], ['c'])])\n"
-        "print(*found); print([len(one._repr_html_()) > 100 for one in found])"
+        "print(*found); print([len(result._repr_html_()) > 100 for result in found])"
     )
     done = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, check=True

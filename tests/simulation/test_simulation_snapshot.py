@@ -337,7 +337,7 @@ def test_figures_are_those_of_the_run_between_its_events():
     assert values(made, "double", 1) == values(made, "longest_double", 1) == [0] * 3
     assert max(values(made, "longest_gap", 2)) < 2_000
     assert made.quantiles("delayed") is None
-    assert any("messages are not counted" in one for one in made.warnings)
+    assert any("messages are not counted" in warning for warning in made.warnings)
 
 
 def test_a_group_settles_after_the_last_step_of_a_restart():

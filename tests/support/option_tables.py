@@ -11,6 +11,7 @@ from collections.abc import Iterator
 import click
 from checkout import ROOT
 from cli_commands import COMMANDS
+from command_reference import between
 
 from rmqalloc.cli._environment import VARIABLES
 from rmqalloc.cli._exit_codes import MEANINGS
@@ -73,17 +74,10 @@ def meanings() -> str:
 
 def with_tables(page: str) -> str:
     """Return a page with the tables between its marks."""
-    page = _between(page, "options", f"\n{tables()}")
-    page = _between(page, "variables", f"\n{variables()}\n")
-    page = _between(page, "meanings", f"\n{meanings()}\n")
-    return _between(page, "codes", f"\n{codes()}\n")
-
-
-def _between(page: str, marks: str, text: str) -> str:
-    begin, end = f"<!-- {marks}:begin -->\n", f"<!-- {marks}:end -->"
-    before, _, rest = page.partition(begin)
-    _, _, after = rest.partition(end)
-    return f"{before}{begin}{text}\n{end}{after}"
+    page = between(page, "options", f"\n{tables()}")
+    page = between(page, "variables", f"\n{variables()}\n")
+    page = between(page, "meanings", f"\n{meanings()}\n")
+    return between(page, "codes", f"\n{codes()}\n")
 
 
 if __name__ == "__main__":

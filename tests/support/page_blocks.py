@@ -226,7 +226,7 @@ class Folder:
                 if code not in GOOD:
                     self.wrong.append(f"$ {command}\nends with {code}:\n{printed}")
         elif block.language in ("python", "sql") and not block.file:
-            self._asked(block.language, self._reachable(block.text))
+            self._run_in_program(block.language, self._reachable(block.text))
         return block.text
 
     def _console(self, text):
@@ -253,7 +253,7 @@ class Folder:
         self.wrong.append(f"$ {bare}\nprints\n{printed}")
         return [line.rstrip() for line in printed.strip("\n").split("\n")]
 
-    def _asked(self, language, text):
+    def _run_in_program(self, language, text):
         """Have a block run by the one program that holds the names of the page."""
         if self._program is None:
             self._program = self.open.enter_context(program(self.python))

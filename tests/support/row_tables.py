@@ -12,13 +12,13 @@ from typing import Any
 
 import pyarrow as pa
 from checkout import ROOT
+from command_reference import between
 
 from rmqalloc.evaluation import ErrCode, PlanSpec, plan_batch
 from rmqalloc.evaluation.assigner import MAX_POINTS
 from rmqalloc.evaluation.row_check import MAX_CLIENT_ID_BYTES
 
 PAGE = ROOT / "docs" / "reference" / "rows.md"
-BEGIN, END = "<!-- codes:begin -->\n", "<!-- codes:end -->"
 
 _BOUNDS = {
     "`MAX_CLIENT_ID_BYTES`": f"{MAX_CLIENT_ID_BYTES:,} bytes",
@@ -88,8 +88,7 @@ def table() -> str:
 
 def with_table(page: str) -> str:
     """Return a page with the table between its marks."""
-    before, _, rest = page.partition(BEGIN)
-    return f"{before}{BEGIN}{table()}\n{END}{rest.partition(END)[2]}"
+    return between(page, "codes", table())
 
 
 if __name__ == "__main__":

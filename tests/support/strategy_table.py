@@ -14,11 +14,11 @@ from typing import Any
 
 import numpy as np
 from checkout import ROOT
+from command_reference import between
 
 from rmqalloc.strategies import STRATEGIES, Strategy, sort_client_ids, sort_queues, strategy
 
 PAGE = ROOT / "docs" / "reference" / "strategies.md"
-BEGIN, END = "<!-- strategies:begin -->\n", "<!-- strategies:end -->"
 JAVA = ROOT / "java/src/main/java/io/github/rmqalloc/strategies"
 JAVA_NAME = re.compile(r"``((?:Allocate|QueryAssignment)[\w.]+)``")
 
@@ -112,8 +112,7 @@ def table() -> str:
 
 def with_table(page: str) -> str:
     """Return a page with the table between its marks."""
-    before, _, rest = page.partition(BEGIN)
-    return f"{before}{BEGIN}\n{table()}\n\n{END}{rest.partition(END)[2]}"
+    return between(page, "strategies", f"\n{table()}\n")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What Spark's users are told when a name, a column, a jar or a command of docs/data/spark.md is wrong.
+"""What Spark's users see when a name, a column, a jar or a command of docs/data/spark.md is wrong.
 No test starts Spark.
 """
 

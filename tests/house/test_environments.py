@@ -158,9 +158,10 @@ def test_a_module_gone_from_the_checkout_does_not_stay_in_the_wheel(
     assert kept.exists() and not gone.exists()
 
 
-def test_the_makefile_checks_the_machine_before_it_downloads():
+def test_the_makefile_checks_the_machine_before_it_downloads(tmp_path):
+    fresh = f"RUN_VENV={tmp_path}/venv"  # whatever was made in this checkout before
     plan = subprocess.run(
-        ["make", "-n", "plan"], cwd=ROOT, capture_output=True, text=True, check=True
+        ["make", "-n", "plan", fresh], cwd=ROOT, capture_output=True, text=True, check=True
     ).stdout
     steps = [plan.index(f"environments.py {verb}") for verb in ("check", "packages", "checkout")]
     assert steps == sorted(steps)
